@@ -1,6 +1,7 @@
 /**
- * The host: actors are activated on demand, take one event at a time and are passivated when idle. For each event it
- * decides, commits, acts and only then answers (idea 2 of the architecture).
+ * The host of a process: constructs its actors and turns and keeps them. It listens to other processes, sweeps, seals
+ * turns of dead processes and removes workspaces. Actors are activated on demand, take one event at a time and are
+ * passivated when idle; each event is decided, committed, acted upon and then answered.
  */
 import type { ActorKind } from '../machines/all.ts';
 import { callKind, type CallEvent, type CallOutcome } from '../machines/call.ts';
@@ -183,7 +184,7 @@ export class Host {
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();
       else if (notice.kind === actors.kind) actors.doubt(notice.id);
-      // It may be gone, with all that it held.
+      // The workspace may have been removed with its contents.
       else if (notice.kind === 'workspace') actors.doubtAll(notice.id);
     }
   }
@@ -259,7 +260,7 @@ export class Host {
     for (const sockets of [this.sockets, this.calls]) sockets.endAll(workspaceId);
   }
 
-  /** A process of a later version may tell of actors of a kind that this one does not know. */
+  /** Whether the actor is live here. A process of a later version may name a kind that this version does not have. */
   #isAwake(kind: string, id: string): boolean {
     const actors: Partial<Record<string, { readonly population: LiveActors }>> = this.#actors;
     return actors[kind]?.population.find(id) !== undefined;

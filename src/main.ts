@@ -42,7 +42,7 @@ import { StoreRefused, StoreUnavailable, type Store } from './store/store.ts';
 import { AddressThrottle, SignInThrottle } from './access/throttle.ts';
 import { watchUnhandled } from './base/unhandled.ts';
 import { socketTokens } from './access/socket-tokens.ts';
-import { ToolDesk } from './assistant/tool-client.ts';
+import { ToolClient } from './assistant/tool-client.ts';
 import { toolCaller } from './providers/tool/caller.ts';
 import { visitorTokens } from './access/visitor-tokens.ts';
 import { openVault } from './access/vault.ts';
@@ -110,7 +110,7 @@ export async function serve(config: Config): Promise<void> {
     host,
     models: openModels(config, clock, http),
     voice,
-    tools: new ToolDesk({ host, store, vault, caller: toolCaller(http, clock), clock: time, metrics }),
+    tools: new ToolClient({ host, store, vault, caller: toolCaller(http, clock), clock: time, metrics }),
     vault,
     ...{
       transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),

@@ -22,21 +22,21 @@ const examples: Readonly<
   },
   'imports go down': {
     broken: {
-      'src/turn/turn.ts': "\nimport type { Host } from '../host/host.ts';",
-      'src/store/lmdb.ts': "export * from '../host/host.ts';",
+      'src/host/keys.ts': "\nimport type { TurnLog } from '../turn/log.ts';",
+      'src/store/lmdb.ts': "export * from '../host.ts';",
       'src/http/handlers/chat.ts': "await import('../../store/lmdb.ts');",
       'src/client/http.ts': "type Store = import('../store/store.ts').Store;",
-      'src/pages/console/feed.ts': "import type { Host } from '../../host/host.ts';",
+      'src/pages/console/feed.ts': "import type { Host } from '../../host.ts';",
     },
     says: [
-      'src/turn/turn.ts:2: turn imports src/host/host.ts',
+      'src/host/keys.ts:2: host imports src/turn/log.ts',
       'src/store/lmdb.ts:1: store imports',
       'src/http/handlers/chat.ts:1: handlers imports',
       'src/client/http.ts:1: client imports',
-      'src/pages/console/feed.ts:1: console pages imports src/host/host.ts',
+      'src/pages/console/feed.ts:1: console pages imports src/host.ts',
     ],
     kept: {
-      'src/host/host.ts': "import '../turn/turn.ts'; import './actor.ts'; import '../../machines/key.ts';",
+      'src/turn/turns.ts': "import '../host/keys.ts'; import './log.ts'; import '../../machines/key.ts';",
       'src/main.ts': "import './store/lmdb.ts';",
       'src/store/lmdb.ts': "import './store.ts';",
     },
@@ -47,7 +47,7 @@ const examples: Readonly<
     kept: {
       'machines/key.ts': "import 'xstate'; import './budget.ts';",
       'src/install/start.mjs': "import 'node:fs'; await import('esbuild');",
-      'src/host/host.ts': "import 'undici';",
+      'src/host.ts': "import 'undici';",
     },
   },
   'pages take types alone from the wire': {

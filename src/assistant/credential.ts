@@ -1,21 +1,23 @@
-/** The credential that an assistant's model or voice is called with. */
+/** The credential of an assistant's model or voice. */
+import type { Vault } from '../access/vault.ts';
 import { promptly } from '../base/promptly.ts';
-import type { Services } from '../conversation/services.ts';
+import type { Credentials } from '../host/credentials.ts';
 import type { Credential, ModelSettings, VoiceSettings } from '../store/store.ts';
 
 /**
- * The opened credential; null if none is named, it is not there, of another kind or provider, or cannot be decrypted.
+ * Opens the credential that the settings name; null if they name none, or if it is gone, is of another kind or
+ * provider, or cannot be decrypted.
  */
 export const openCredential = (
   workspaceId: string,
   kind: Credential['kind'],
   { credentialId, provider }: ModelSettings | VoiceSettings,
-  { host, vault }: Services,
-): Opened | Promise<Opened> =>
-  promptly(credentialId === null ? null : host.credentials.of(workspaceId, credentialId), (found) => {
-    if (found === null || found.kind !== kind || found.provider !== provider) return null;
-    const apiKey = vault.open(found);
-    return apiKey === null ? null : { baseUrl: found.baseUrl, apiKey };
+  { host, vault }: { readonly host: { readonly credentials: Credentials }; readonly vault: Vault },
+): OpenedCredential | Promise<OpenedCredential> =>
+  promptly(credentialId === null ? null : host.credentials.of(workspaceId, credentialId), (credential) => {
+    if (credential === null || credential.kind !== kind || credential.provider !== provider) return null;
+    const apiKey = vault.open(credential);
+    return apiKey === null ? null : { baseUrl: credential.baseUrl, apiKey };
   });
 
-type Opened = { readonly baseUrl: string | null; readonly apiKey: string } | null;
+type OpenedCredential = { readonly baseUrl: string | null; readonly apiKey: string } | null;

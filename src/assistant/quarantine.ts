@@ -1,12 +1,13 @@
 /**
- * Functions whose definitions a provider refuses (contract 13): they are not offered to it, and the operator is told.
+ * Quarantine of functions whose definitions a provider refuses (contract 13): they are not offered to it any more, and
+ * the operator is notified.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { secondsOf } from '../base/clock.ts';
 import type { OfferTaken } from '../providers/model.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
 import type { Quarantine, Tool, ToolFunction } from '../store/store.ts';
-import type { Services } from '../conversation/services.ts';
+import type { AssistantServices } from './services.ts';
 
 export interface Offer {
   readonly workspaceId: string;
@@ -19,7 +20,7 @@ export interface Offer {
 /** Stores what the provider refuses now, or takes again. Mostly nothing has changed; the store is then not asked. */
 export function noteOffered(
   { workspaceId, provider, offered, taken }: Offer,
-  services: Pick<Services, 'host' | 'log' | 'clock'>,
+  services: Pick<AssistantServices, 'host' | 'log' | 'clock'>,
 ): void {
   const { host, log, clock } = services;
   const changed = offered.filter((one) => isRefused(one, taken) || isTakenAgain(one, taken));

@@ -5,7 +5,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
-import type { Host } from '../host.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
 import { checkArguments, textOf } from '../providers/tool/arguments.ts';
 import type {
@@ -20,9 +19,11 @@ import type {
 } from '../providers/tool.ts';
 import { replacedSecrets } from '../store/records/tools.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
+import type { Credentials } from '../host/credentials.ts';
+import type { ToolRecords } from '../host/tools.ts';
 
-export interface ToolDeskParts {
-  readonly host: Pick<Host, 'tools' | 'credentials'>;
+export interface ToolClientParts {
+  readonly host: { readonly tools: ToolRecords; readonly credentials: Credentials };
   readonly store: Pick<Store, 'limits'>;
   readonly vault: Vault;
   readonly caller: ToolCaller;
@@ -34,17 +35,17 @@ const minuteMs = 60_000;
 /** No JSON. */
 const tooDeep = 'too deep';
 
-export class ToolDesk {
-  readonly #parts: ToolDeskParts;
+export class ToolClient {
+  readonly #parts: ToolClientParts;
 
-  constructor(parts: ToolDeskParts) {
+  constructor(parts: ToolClientParts) {
     this.#parts = parts;
   }
 
   /**
-   * Whether a call may be sent: takes one from the tool's calls per minute, exact across processes, and resolves with
-   * null, or with `limit` if there is none left, `refused` if its credential is gone or its secrets cannot be opened;
-   * such a call is counted. Rejects with `StoreUnavailable`.
+   * Admits a tool call: takes one from the tool's calls per minute, exact across processes, and resolves with null.
+   * Otherwise counts the call and resolves with its error: `limit` if no call is left, `refused` if the credential is
+   * gone or the secrets cannot be opened. Rejects with `StoreUnavailable`.
    */
   async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
     const { host } = this.#parts;

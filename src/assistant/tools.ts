@@ -1,44 +1,72 @@
 /** The tools of an assistant in one turn (contract 13). */
 import { limits } from '../base/limits.ts';
+import { isVisitorChannel } from '../host/visitors.ts';
 import type { OfferTaken, ToolOffer } from '../providers/model.ts';
 import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { argumentsOf, checkArguments, misfitOfText } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
-import type { TurnTools } from '../turn/ports.ts';
-import type { FrontSettings } from './adapter-settings.ts';
+import type { TurnSettings } from './additions.ts';
 import { noteOffered } from './quarantine.ts';
-import { isVisitorChannel } from '../conversation/party.ts';
-import type { Services } from '../conversation/services.ts';
+import type { AssistantServices } from './services.ts';
+
+/** The tools of a turn (contract 13). */
+export interface TurnTools {
+  /** The largest number of rounds of tool calls in the turn. */
+  readonly roundsMax: number;
+  /** The function of the name, if the model was offered it. */
+  find(name: string): OfferedFunction | null;
+  /** Records which functions the provider accepted: refused ones are not offered any more. */
+  noteOffered(taken: OfferTaken): void;
+  /** Parses the arguments; null if they do not match the function's schema. Without a function, any object matches. */
+  check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null;
+  /** Explains to the model, in a sentence, why the arguments do not match the function's schema. */
+  misfit(offered: OfferedFunction, text: string): string;
+  makeId(): string;
+  /** Admits a call: null if it may be sent, otherwise its error, which is then counted. */
+  admit(offered: OfferedFunction): Promise<ToolError | null>;
+  /** Admits an approved call: its tool may have been removed since the call was requested. */
+  admitApproved(name: string): Promise<ToolError | null>;
+  /** Counts a call that the turn does not send. */
+  noteUnsent(error: ToolError): void;
+  /** Sends a call. `stands`: whether the turn still runs here, checked before a retry. Never rejects. */
+  call(
+    offered: OfferedFunction,
+    callId: string,
+    given: Readonly<Record<string, unknown>>,
+    turnId: string,
+    signal: AbortSignal,
+    stands: () => Promise<boolean>,
+  ): Promise<ToolResult>;
+}
 
 export class AssistantTools implements TurnTools {
   readonly #assistant: Assistant;
   readonly #session: Session;
-  readonly #services: Services;
-  readonly #front: FrontSettings | undefined;
-  readonly #isSpoken: boolean;
+  readonly #services: AssistantServices;
+  readonly #settings: TurnSettings;
   #offered: readonly OfferedFunction[] = [];
   /** Functions that the provider refuses. */
   #withheld: ReadonlySet<string> = new Set();
 
-  constructor(assistant: Assistant, session: Session, services: Services, front?: FrontSettings, isSpoken = false) {
-    this.#front = front;
-    this.#isSpoken = isSpoken;
+  constructor(assistant: Assistant, session: Session, services: AssistantServices, settings: TurnSettings) {
+    this.#settings = settings;
     this.#assistant = assistant;
     this.#session = session;
     this.#services = services;
   }
 
   /**
-   * Reads what is offered on the session's channel: a function that the caller runs on the API alone, and nothing that
-   * waits for the caller behind a front, but the caller's own, or in a spoken turn: a call has no message that answers
-   * it (contract 18).
+   * Reads the functions to offer. Functions that the caller runs are offered on the API only. In a spoken turn, and
+   * through a protocol adapter, no function of the assistant waits for the caller: a call has no message that could
+   * answer it (contract 18).
    */
   async load(): Promise<void> {
     const { workspaceId, toolIds = [] } = this.#assistant;
     const all = await this.#services.host.tools.functions(workspaceId, toolIds);
-    const front = this.#front?.tools ?? (this.#isSpoken ? [] : undefined);
-    if (front !== undefined)
-      this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...front];
+    const { additions, isSpoken } = this.#settings;
+    const added = additions?.tools ?? (isSpoken ? [] : undefined);
+    if (added !== undefined)
+      this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...added];
     else this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
   }
 
@@ -81,8 +109,7 @@ export class AssistantTools implements TurnTools {
     this.#services.tools.noteUnsent(error);
   }
 
-  /** Whether a call that was approved may be sent: its tool may be gone since it was asked for. */
-  async admitsAgain(name: string): Promise<ToolError | null> {
+  async admitApproved(name: string): Promise<ToolError | null> {
     await this.load();
     const offered = this.find(name);
     if (offered !== null) return this.admit(offered);

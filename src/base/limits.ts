@@ -76,7 +76,6 @@ export const limits = {
   toolTimeoutSeconds: 20,
   toolTimeoutSecondsMax: 120,
   toolAnswerBytesMax: 1024 * 1024,
-  toolTriesMax: 3,
   toolRefusalCharactersMax: 2000, // of an MCP server's text about its error, for the model
   toolListPagesMax: 256,
   toolListBytesMax: 4 * 1024 * 1024, // of all pages

@@ -5,8 +5,8 @@
 import { Failure, rowOfCode } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
-import type { FrontSettings } from '../assistant/adapter-settings.ts';
-import { abortOnLeave, forget, openFrontSession, textOf, whenSealed } from './front.ts';
+import type { TurnAdditions } from '../assistant/additions.ts';
+import { abortOnLeave, forget, openAdapterSession, textOf, whenSealed } from './protocol-adapter.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
@@ -45,20 +45,20 @@ export interface Answered {
  * A caller of such a front gives no functions, and cannot answer calls that wait: the assistant's own that wait for
  * nobody are offered.
  */
-const settings: FrontSettings = { earlier: [], prompt: null, outputTokensMax: null, tools: [] };
+const settings: TurnAdditions = { earlier: [], prompt: null, outputTokensMax: null, tools: [] };
 
 /** Asks, and resolves when the turn is sealed. Throws what refuses the turn. */
 export async function ask(party: Party, question: Question, asker: Asker, services: Services): Promise<Answered> {
   const { assistant, message, requestId } = question;
   const session =
     question.sessionId === null
-      ? (await openFrontSession(party, assistant, { requestId }, services)).session
+      ? (await openAdapterSession(party, assistant, { requestId }, services)).session
       : await sessionOf(party, question.sessionId, assistant, services);
   let turn: FoundTurn;
   try {
     ({ turn } = await converse(
       party,
-      { sessionId: session.id, text: message, front: settings, remember: null, requestId },
+      { sessionId: session.id, text: message, additions: settings, remember: null, requestId },
       services,
     ));
   } catch (error) {

@@ -1,4 +1,5 @@
 /** The party on whose behalf a conversation is held. */
+import { isVisitorChannel } from '../host/visitors.ts';
 import type { By, Cause, Session } from '../store/store.ts';
 import type { CallAnswer } from '../turn/pending-tool-calls.ts';
 
@@ -33,9 +34,6 @@ export const causeByParty = ({ kind, id, name }: Party, requestId: string): Caus
   requestId,
   by: { kind, id, name },
 });
-
-/** Whether a channel is one of the public link's: whoever speaks on it has proved nothing. */
-export const isVisitorChannel = (channel: Session['channel']): boolean => channel === 'link' || channel === 'widget';
 
 /**
  * Whether the party may give this answer to a call that waits in the session (contract 13). The visitor alone approves

@@ -2,7 +2,7 @@
 import { secondsOf } from '../base/clock.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
-import type { SessionActor } from '../host/session-actor.ts';
+import type { LiveSession } from '../turn/in-flight.ts';
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
 import type { Services } from './services.ts';
@@ -103,7 +103,7 @@ export const turnRefusal = (
   channel === 'console' ? assistants.trialRefusal(assistant, cause) : assistants.refusal(assistant, cause);
 
 /** The session's actor, with the refusals of `reachSession`. */
-export const reachActor = (party: Party, id: string, services: Services): SessionActor | Promise<SessionActor> =>
+export const reachActor = (party: Party, id: string, services: Services): LiveSession | Promise<LiveSession> =>
   promptly(services.host.sessions.of(party.workspaceId, id), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
     return promptly(checkRetained(actor.record, services), (session) => {
@@ -115,7 +115,7 @@ export const reachActor = (party: Party, id: string, services: Services): Sessio
 
 /** A session's actor with its assistant; null if the assistant is deleted. */
 export interface Reached {
-  readonly actor: SessionActor;
+  readonly actor: LiveSession;
   readonly assistant: AssistantActor | null;
 }
 

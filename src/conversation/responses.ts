@@ -8,13 +8,13 @@ import type { Session } from '../store/store.ts';
 import {
   endWith,
   inNamedSession,
-  openFrontSession,
+  openAdapterSession,
   underNames,
   within,
-  type FrontMessage,
-  type FrontTurn,
+  type AdapterMessage,
+  type AdapterTurn,
   type Made,
-} from './front.ts';
+} from './protocol-adapter.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
@@ -93,7 +93,7 @@ export async function sessionAfter(
   return session;
 }
 
-export interface ResponseRequest extends Omit<FrontMessage, 'conversation'> {
+export interface ResponseRequest extends Omit<AdapterMessage, 'conversation'> {
   readonly model: string;
   /** The session that goes on; null for a new one. */
   readonly session: Session | null;
@@ -108,13 +108,13 @@ export function respond(
   assistant: AssistantActor,
   asked: ResponseRequest,
   services: Services,
-): Promise<FrontTurn> {
+): Promise<AdapterTurn> {
   const { earlier, requestId, remember, stored } = asked;
   if (asked.session !== null) return respondIn(party, { session: asked.session, replayed: true }, asked, services);
   // Earlier messages are stored where the session goes on, but for calls: the store has none without their turn.
   const said = stored && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
   const open = (replaces: string | null): Promise<Made> =>
-    openFrontSession(
+    openAdapterSession(
       party,
       assistant,
       {
@@ -139,7 +139,7 @@ async function respondIn(
   { session }: Made,
   asked: ResponseRequest,
   services: Services,
-): Promise<FrontTurn> {
+): Promise<AdapterTurn> {
   const { text, results, earlier, settings, requestId, remember, model, stored, previous, echoed } = asked;
   const turnId = services.ids.make('turn');
   const facts: ResponseFacts = {
@@ -168,7 +168,7 @@ async function respondIn(
 /** The names that fields have here. */
 const fieldNames = { tool_results: 'input', response_format: 'text.format' };
 
-const isSaid = (message: FrontMessage['earlier'][number]): message is SaidMessage =>
+const isSaid = (message: AdapterMessage['earlier'][number]): message is SaidMessage =>
   message.role !== 'tool' && message.calls === undefined;
 
 /** A response is found as long as its session may be kept. */

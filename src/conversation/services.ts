@@ -17,7 +17,7 @@ import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
 import type { Vault } from '../access/vault.ts';
 import type { VoiceDesk } from '../providers/voice/desk.ts';
-import type { ToolDesk } from '../assistant/tool-client.ts';
+import type { ToolClient } from '../assistant/tool-client.ts';
 
 export interface Services {
   readonly config: Config;
@@ -32,7 +32,7 @@ export interface Services {
   readonly host: Host;
   readonly models: Models;
   readonly voice: VoiceDesk;
-  readonly tools: ToolDesk;
+  readonly tools: ToolClient;
   readonly vault: Vault;
   readonly transcriptionTokens: SocketTokens;
   readonly callTokens: SocketTokens;

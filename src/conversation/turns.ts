@@ -1,27 +1,24 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
 import { Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
-import type { SessionActor, TurnInFlight } from '../host/session-actor.ts';
+import type { LiveSession, TurnInFlight } from '../turn/in-flight.ts';
 import type { WantedTurn } from '../turn/turns.ts';
 import { limits } from '../base/limits.ts';
-import type { TurnFault } from '../base/metrics.ts';
-import type { ModelFailure } from '../providers/model.ts';
 import { promptly } from '../base/promptly.ts';
+import { AssistantModel } from '../assistant/model.ts';
+import type { ModelFailure } from '../providers/model.ts';
+import { LoggedReports } from '../turn/reports.ts';
 import { refusedByDrain, type Services } from './services.ts';
-import { StoreUnavailable, type Assistant, type Message, type Session, type Turn } from '../store/store.ts';
+import { StoreUnavailable, type Turn } from '../store/store.ts';
 import { outputWithCalls, type CallAnswer } from '../turn/pending-tool-calls.ts';
 import { terminalOf, TurnLog } from '../turn/log.ts';
-import type { Begun, PreparedCall, TurnModel, TurnReports, TurnStatus } from '../turn/ports.ts';
+import type { Begun } from '../turn/ports.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByParty, mayAnswer, type Party } from './party.ts';
 import { reachActor, reachConversation, turnRefusal } from './reach.ts';
-import { cutHistory, modelMessages } from '../providers/model/history.ts';
-import type { ForcedCall, ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
-import { openCredential } from '../assistant/credential.ts';
-import type { FrontSettings } from '../assistant/adapter-settings.ts';
-import { AssistantTools } from '../assistant/tools.ts';
+import type { TurnAdditions } from '../assistant/additions.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
 export interface FoundTurn {
@@ -42,8 +39,8 @@ export interface SentMessage {
   readonly text: string | null;
   /** The answers to the calls that wait (contract 13). */
   readonly answers?: readonly CallAnswer[] | undefined;
-  /** The additions of a front to the assistant's own settings. */
-  readonly front?: FrontSettings;
+  /** The additions of a protocol adapter to the assistant's own settings. */
+  readonly additions?: TurnAdditions;
   /** Whether a call speaks the reply. */
   readonly isSpoken?: boolean;
   readonly remember: Idempotency | null;
@@ -104,17 +101,17 @@ async function joinOnly(
 /** The turn that the party's message asks for. */
 export function wantedTurn(
   party: Party,
-  { actor, assistant }: { readonly actor: SessionActor; readonly assistant: AssistantActor },
+  { actor, assistant }: { readonly actor: LiveSession; readonly assistant: AssistantActor },
   sent: SentMessage,
   services: Services,
 ): WantedTurn {
   const cause = causeByParty(party, sent.requestId);
-  const model = new AssistantModel(assistant.record, actor.record, services, sent);
   return {
     message: sent.text,
-    ...(sent.answers && { answers: sent.answers }),
-    mayAnswer: (answer) => mayAnswer(party, actor.record, answer),
-    admits: (call) => model.tools.admitsAgain(call.name),
+    ...(sent.answers && {
+      answers: sent.answers,
+      mayAnswer: sent.answers.every((answer) => mayAnswer(party, actor.record, answer)),
+    }),
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: party.channel === 'api',
     use: useOf(party, assistant, services),
@@ -123,8 +120,8 @@ export function wantedTurn(
     turnId: sent.turnId,
     cause,
     historyTokensMax: assistant.record.model.historyTokensMax,
-    model,
-    reports: new ChatReports(sent, services),
+    model: new AssistantModel(assistant.record, actor.record, services, sent),
+    reports: new LoggedReports(sent.requestId, sent.sessionId, services),
   };
 }
 
@@ -141,7 +138,7 @@ function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services):
  * The turn that an earlier request with the same key began; null if that turn left nothing behind, so that this request
  * begins a new one (contract 12).
  */
-async function join(actor: SessionActor, turnId: string, services: Services): Promise<FoundTurn | null> {
+async function join(actor: LiveSession, turnId: string, services: Services): Promise<FoundTurn | null> {
   const { host } = services;
   const turn = await findTurn(actor, turnId, services);
   if (turn === null || host.turns.withdraws(actor, turnId)) return null;
@@ -221,7 +218,7 @@ export async function abortTurn(
 
 /** The session's turn, live in this process or another, or stored; null if the session does not have it. */
 export async function findTurn(
-  actor: SessionActor,
+  actor: LiveSession,
   turnId: string,
   { store, host }: Pick<Services, 'store' | 'host'>,
 ): Promise<FoundTurn | null> {
@@ -267,135 +264,3 @@ const running = (runner: TurnInFlight): FoundTurn => ({
   log: runner.log,
   endedAt: null,
 });
-
-/** The assistant's model, with its credential, its budget of history and its tools. */
-class AssistantModel implements TurnModel {
-  readonly #assistant: Assistant;
-  readonly #session: Session;
-  readonly #services: Services;
-  readonly #front: FrontSettings | undefined;
-  readonly #isSpoken: boolean;
-  #tools: AssistantTools | null = null;
-
-  constructor(
-    assistant: Assistant,
-    session: Session,
-    services: Services,
-    { front, isSpoken = false }: Pick<SentMessage, 'front' | 'isSpoken'>,
-  ) {
-    this.#front = front;
-    this.#isSpoken = isSpoken;
-    this.#assistant = assistant;
-    this.#session = session;
-    this.#services = services;
-  }
-
-  /** Most turns have none. */
-  get tools(): AssistantTools {
-    return (this.#tools ??= new AssistantTools(
-      this.#assistant,
-      this.#session,
-      this.#services,
-      this.#front,
-      this.#isSpoken,
-    ));
-  }
-
-  prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null> {
-    const { workspaceId, name: assistantName, model } = this.#assistant;
-    const { provider, name, temperature, reasoning = 'hidden', historyTokensMax } = model;
-    const front = this.#front;
-    const systemPrompt = front === undefined ? model.systemPrompt : joinedPrompt(model.systemPrompt, front.prompt);
-    const outputTokensMax = lowerOf(model.outputTokensMax, front?.outputTokensMax ?? null);
-    const asked = this.#services.models.get(provider);
-    if (asked === undefined) return null;
-    const opened = asked.needsCredential ? openCredential(workspaceId, 'model', model, this.#services) : noCredential;
-    return promptly(opened, (access) => {
-      if (access === null) return null;
-      const { baseUrl, apiKey } = access;
-      const { messages, leftOut } = cutHistory(
-        front === undefined ? modelMessages(conversation) : front.earlier.concat(modelMessages(conversation)),
-        historyTokensMax ?? limits.historyTokensMax,
-      );
-      const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
-        asked.start(
-          {
-            name,
-            systemPrompt,
-            messages: rounds.length === 0 ? messages : messages.concat(rounds),
-            ...offered(this.#tools?.offers, offers, front?.forced),
-            format: front?.format,
-            temperature,
-            outputTokensMax,
-            reasoning,
-            assistantName,
-            baseUrl,
-            apiKey,
-          },
-          sink,
-        );
-      const prepared = { leftOut, start };
-      return hasTools(this.#assistant) || (front?.tools.length ?? 0) > 0
-        ? this.tools.load().then(() => prepared)
-        : prepared;
-    });
-  }
-}
-
-const noOffers = {};
-
-/** The assistant's functions, offered or closed: after the last round of calls the model may call none. */
-function offered(
-  offers: readonly ToolOffer[] | undefined,
-  open: boolean,
-  forced: ForcedCall | undefined,
-): Pick<ModelRequest, 'tools' | 'closedTools' | 'forced'> {
-  if (offers === undefined) return noOffers;
-  return open ? { tools: offers, forced } : { closedTools: offers };
-}
-
-/** The assistant's prompt comes first: the caller adds to it. */
-const joinedPrompt = (own: string | null, added: string | null): string | null =>
-  [own, added].filter((text) => text !== null && text !== '').join('\n\n') || null;
-
-const lowerOf = (one: number | null, other: number | null): number | null =>
-  one === null || other === null ? (one ?? other) : Math.min(one, other);
-
-const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
-
-const noCredential = { baseUrl: null, apiKey: null };
-
-/** Logs and counts what becomes of a turn. */
-class ChatReports implements TurnReports {
-  readonly #requestId: string;
-  readonly #sessionId: string;
-  readonly #services: Pick<Services, 'log' | 'metrics'>;
-
-  constructor({ requestId, sessionId }: SentMessage, services: Pick<Services, 'log' | 'metrics'>) {
-    this.#requestId = requestId;
-    this.#sessionId = sessionId;
-    this.#services = services;
-  }
-
-  get #fields() {
-    return { request_id: this.#requestId, session_id: this.#sessionId };
-  }
-
-  providerFailed(reason: ModelFailure): void {
-    this.#services.log.warn({ ...this.#fields, reason }, 'model provider failed');
-  }
-
-  leftOut(messages: number): void {
-    this.#services.log.info({ ...this.#fields, messages }, 'the model was not sent the whole conversation');
-  }
-
-  ourFault(turnId: string, reason: TurnFault, cause: unknown): void {
-    const { log, metrics } = this.#services;
-    metrics.turnFaults.inc({ reason });
-    log.error({ ...this.#fields, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
-  }
-
-  over(outcome: TurnStatus): void {
-    this.#services.metrics.turns.inc({ outcome });
-  }
-}

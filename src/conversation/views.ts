@@ -6,7 +6,7 @@ import { keyStatus } from '../host/keys.ts';
 import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
 import { limits, linkLimitNames } from '../base/limits.ts';
-import { isVisitorChannel } from './party.ts';
+import { isVisitorChannel } from '../host/visitors.ts';
 import type { Voice } from '../providers/voice.ts';
 import type {
   Assistant,

@@ -15,7 +15,6 @@ import type {
   SettledLimit,
   StopRequest,
   Store,
-  TurnPast,
   Versioned,
 } from '../store/store.ts';
 import { openActor, type Stateful } from '../actors/actor.ts';
@@ -23,24 +22,16 @@ import { isRefused, type ActorIdentity, type Decision, type Inspector } from '..
 import { Mailbox } from '../actors/mailbox.ts';
 import type { Population, Resident } from '../actors/population.ts';
 import { Refusals } from '../actors/refusals.ts';
-import type { Begun } from '../turn/ports.ts';
-import type { TurnLog } from '../turn/log.ts';
 
 /** The decision of a session's machine on an event. */
 export type SessionDecision = Decision<SessionEvent, SessionOutcome>;
 
-/** The turn that this process runs for a session (see `TurnRunner`). */
-export interface TurnInFlight {
+/** A turn that this process runs for a session, as the session's moves stop it. */
+export interface StoppableTurn {
   readonly turnId: string;
-  readonly messageId: string;
-  readonly log: TurnLog;
-  readonly past: TurnPast;
-  readonly begun: Promise<Begun>;
+  /** Resolves with whether the end of the turn is stored. */
   readonly settled: Promise<boolean>;
-  /** Whether a call speaks its reply. */
-  readonly isSpoken: boolean;
-  /** Whether only a call knows of it: it was asked for before the person had finished. */
-  readonly isHidden: boolean;
+  /** Stops the turn; resolves as `settled` does. */
   stop(reason: StopRequest, cause?: Cause): Promise<boolean>;
 }
 
@@ -48,10 +39,10 @@ export interface SessionActorParts {
   readonly store: Store;
   readonly inspector: Inspector;
   /** The live sessions: one that turns out to be removed leaves them. */
-  readonly population: Population<SessionActor>;
+  readonly population: Pick<Population<Resident>, 'discard'>;
 }
 
-export class SessionActor implements Resident {
+export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implements Resident {
   usedAt = 0;
   record: Session;
   version: number;
@@ -59,7 +50,7 @@ export class SessionActor implements Resident {
   readonly mailbox = new Mailbox();
   readonly identity: ActorIdentity;
   /** The turn in flight, if this process runs it. */
-  runner: TurnInFlight | null = null;
+  runner: Runner | null = null;
   /** Fires when a session with a turn in flight expires. Without a turn the clock is read instead. */
   deadline: Timer | null = null;
   /**

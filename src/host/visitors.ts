@@ -18,6 +18,9 @@ import { Population, type Resident } from '../actors/population.ts';
  */
 export type VisitorLimiter = LinkLimitName | 'visitor_turn';
 
+/** Whether a channel is one of the public link's: its visitors have not proved who they are. */
+export const isVisitorChannel = (channel: Session['channel']): boolean => channel === 'link' || channel === 'widget';
+
 /** A 429 of the link's limits. */
 export class LinkRefused extends Failure {
   readonly limiters: readonly VisitorLimiter[];

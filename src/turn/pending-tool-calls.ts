@@ -1,4 +1,5 @@
 /** Calls of tools that wait for the caller (contract 13): a chat answers, approves or declines them. */
+import type { TurnTools } from '../assistant/tools.ts';
 import { Failure } from '../base/errors.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type {
@@ -10,7 +11,6 @@ import type {
   Session,
   Store,
   ToolCall,
-  ToolError,
   Turn,
   TurnPlace,
 } from '../store/store.ts';
@@ -37,10 +37,9 @@ export interface Answered {
 /** The chat that answers. */
 interface Answering {
   readonly answers?: readonly CallAnswer[];
-  /** Whether the chat's caller may give an answer. */
-  readonly mayAnswer?: (answer: CallAnswer) => boolean;
-  /** Whether an approved call may be sent: null, or why not. */
-  readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
+  /** Whether the chat's caller may give these answers. */
+  readonly mayAnswer?: boolean;
+  readonly model: { readonly tools: Pick<TurnTools, 'admitApproved'> };
 }
 
 /**
@@ -51,7 +50,7 @@ interface Answering {
 export async function answeredCalls(
   store: Store,
   { workspaceId, id, pending }: Session,
-  { answers, mayAnswer = () => true, admits }: Answering,
+  { answers, mayAnswer = true, model }: Answering,
   nowMs: number,
 ): Promise<Answered | null> {
   const waiting = pending?.calls ?? [];
@@ -59,17 +58,14 @@ export async function answeredCalls(
   const fits = waiting.every(
     ({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (given.get(callId) ?? {}),
   );
-  if (
-    answers !== undefined &&
-    (waiting.length === 0 || answers.length !== waiting.length || !fits || !answers.every(mayAnswer))
-  )
+  if (answers !== undefined && (waiting.length === 0 || answers.length !== waiting.length || !fits || !mayAnswer))
     throw new Failure('invalid_field', { field: 'tool_results' });
   if (pending === undefined) return null;
   const message = await messageAt(store, workspaceId, id, pending.index);
   if (message?.toolCalls === undefined) throw new StoreUnavailable('the calls that wait were lost');
   const toolCalls = await Promise.all(
     message.toolCalls.map((call) =>
-      call.status === 'pending' ? answered(call, given.get(call.id), admits, nowMs) : call,
+      call.status === 'pending' ? answered(call, given.get(call.id), model, nowMs) : call,
     ),
   );
   const ids = waiting.map((call) => call.id);
@@ -82,14 +78,14 @@ export async function answeredCalls(
 async function answered(
   call: ToolCall,
   answer: CallAnswer | undefined,
-  admits: Answering['admits'],
+  model: Answering['model'],
   nowMs: number,
 ): Promise<ToolCall> {
   if (answer !== undefined && 'output' in answer)
     return { ...call, status: 'completed', output: answer.output, endedAtMs: nowMs };
   if (answer === undefined || !answer.approved)
     return { ...call, status: 'declined', error: 'declined', endedAtMs: nowMs };
-  const refusal = admits === undefined ? 'unknown_tool' : await admits(call);
+  const refusal = await model.tools.admitApproved(call.name);
   return refusal === null
     ? { ...call, status: 'running', sent: true }
     : { ...call, status: 'failed', error: refusal, didNotAct: true, endedAtMs: nowMs };

@@ -4,8 +4,8 @@
  */
 import type { ChatRefusal, TurnEnding, TurnEvent } from '../../machines/turn.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { ModelCall, ModelFailure, ModelMessage, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
-import type { OfferedFunction, ToolResult } from '../providers/tool.ts';
+import type { TurnModel } from '../assistant/model.ts';
+import type { ModelFailure, ModelUsage } from '../providers/model.ts';
 import {
   StoreUnavailable,
   type AmendedMessage,
@@ -14,7 +14,6 @@ import {
   type HeardVoice,
   type Message,
   type ToolCall,
-  type ToolError,
   type TurnPast,
 } from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
@@ -129,52 +128,6 @@ export interface CallsMade {
   readonly sent: number;
   /** The earlier message with those that it was approved to send; null if there is none. */
   readonly amended: AmendedMessage | null;
-}
-
-/** The assistant's model, as a turn asks it. */
-export interface TurnModel {
-  /**
-   * Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot
-   * be used.
-   */
-  prepare(conversation: readonly Message[]): PreparedCall | null | Promise<PreparedCall | null>;
-  /** The tools that the last request offered. */
-  readonly tools: TurnTools;
-}
-
-/** The tools of a turn (contract 13). */
-export interface TurnTools {
-  /** How many rounds of calls the turn may have. */
-  readonly roundsMax: number;
-  /** The function of the name, if the model was offered it. */
-  find(name: string): OfferedFunction | null;
-  /** Notes which functions the provider has taken: those that it refuses are not offered any more. */
-  noteOffered(taken: OfferTaken): void;
-  /** The object that the arguments are, if the function takes it, or where none is named; else null. */
-  check(offered: OfferedFunction | null, text: string): Readonly<Record<string, unknown>> | null;
-  /** Why the function does not take the arguments, in a sentence for the model. */
-  misfit(offered: OfferedFunction, text: string): string;
-  makeId(): string;
-  /** Whether a call may be sent: null, or why not; then it is counted. */
-  admit(offered: OfferedFunction): Promise<ToolError | null>;
-  /** Counts a call that is not sent, for a reason that the turn has found. */
-  noteUnsent(error: ToolError): void;
-  /** Sends a call. `stands` is asked before it is sent again: whether the turn still runs here. Never rejects. */
-  call(
-    offered: OfferedFunction,
-    callId: string,
-    given: Readonly<Record<string, unknown>>,
-    turnId: string,
-    signal: AbortSignal,
-    stands: () => Promise<boolean>,
-  ): Promise<ToolResult>;
-}
-
-export interface PreparedCall {
-  /** The number of messages that are too much for the budget, and are not sent. */
-  readonly leftOut: number;
-  /** `rounds`: the turn's rounds so far, behind the conversation; `offers`: whether tools are offered. */
-  start(sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean): ModelCall;
 }
 
 /** The log and the metrics of a turn. */

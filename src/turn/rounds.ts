@@ -7,7 +7,8 @@ import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../base/text.ts';
 import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
 import { TurnCalls, type Calling } from './tool-calls.ts';
-import { sumOf, type PreparedCall, type TurnParts } from './ports.ts';
+import type { PreparedRequest } from '../assistant/model.ts';
+import { sumOf, type TurnParts } from './ports.ts';
 import type { TurnLog } from './log.ts';
 
 /** The turn that asks the model. */
@@ -64,14 +65,14 @@ export class ModelRounds implements ModelSink {
     const failed = (error: unknown): void => this.#turn.unasked(error);
     try {
       const preparing = model.prepare(steps.conversation(this.calls?.amended ?? null));
-      if (preparing instanceof Promise) preparing.then((prepared) => this.#call(prepared)).catch(failed);
-      else this.#call(preparing);
+      if (preparing instanceof Promise) preparing.then((prepared) => this.#send(prepared)).catch(failed);
+      else this.#send(preparing);
     } catch (error) {
       failed(error);
     }
   }
 
-  #call(prepared: PreparedCall | null): void {
+  #send(prepared: PreparedRequest | null): void {
     const { calls } = this;
     if (prepared === null) return this.failed('credential');
     if (prepared.leftOut > 0 && calls === null) this.noteLeftOut(prepared.leftOut);

@@ -37,7 +37,7 @@ import {
   type TurnParts,
   type TurnStatus,
 } from './ports.ts';
-import type { TurnInFlight } from '../host/session-actor.ts';
+import type { TurnInFlight } from './in-flight.ts';
 import { causeOf, TurnEvents } from './event-log.ts';
 import { ModelRounds, type Asking } from './rounds.ts';
 import { awaitingEnd, final, listening, running, storing } from './states.ts';

@@ -25,6 +25,7 @@ import {
 } from '../store/store.ts';
 import type { Unsealed } from '../store/records.ts';
 import { SessionActor, type SessionActorParts, type SessionDecision } from '../host/session-actor.ts';
+import type { LiveSession, TurnInFlight } from './in-flight.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { createdMove, moveOf, noteOpening } from '../actors/history.ts';
@@ -61,7 +62,7 @@ export interface NewSession {
 type Asked = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
 
 export class Sessions {
-  readonly population: Population<SessionActor>;
+  readonly population: Population<LiveSession>;
   readonly options: SessionsOptions;
   readonly #actorParts: SessionActorParts;
 
@@ -176,13 +177,13 @@ export class Sessions {
    * the store compares with the session in any case; a refusal must be confirmed by `checkElsewhere`, unless it follows
    * from fields that never change in a session.
    */
-  of(workspaceId: string, sessionId: string, asKnown = false): SessionActor | null | Promise<SessionActor | null> {
+  of(workspaceId: string, sessionId: string, asKnown = false): LiveSession | null | Promise<LiveSession | null> {
     // A record that this very call has loaded from a shared store is as fresh as a second read would make it.
     let loaded = false;
-    const load = async (): Promise<SessionActor | null> => {
+    const load = async (): Promise<LiveSession | null> => {
       loaded = true;
       const found = await this.#readSettled(workspaceId, sessionId);
-      return found && new SessionActor(found, this.#actorParts);
+      return found && new SessionActor<TurnInFlight>(found, this.#actorParts);
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
@@ -192,7 +193,7 @@ export class Sessions {
   }
 
   /** Adopts changes of other processes to the session since its last use; false if the session was removed. */
-  #refresh(actor: SessionActor): Promise<boolean> {
+  #refresh(actor: LiveSession): Promise<boolean> {
     return actor.mailbox.post(async () => (await this.#lookAt(actor)) !== 'removed');
   }
 
@@ -201,7 +202,7 @@ export class Sessions {
    * dead process's turn, which this call seals. False where one process owns the store. For jobs in the actor's
    * mailbox. Throws `session_not_found`.
    */
-  async checkElsewhere(actor: SessionActor): Promise<boolean> {
+  async checkElsewhere(actor: LiveSession): Promise<boolean> {
     if (!this.#shared) return false;
     const found = await this.#lookAt(actor);
     if (found === 'removed') throw new Failure('session_not_found');
@@ -209,7 +210,7 @@ export class Sessions {
   }
 
   /** An open turn of a dead process is sealed first. */
-  async #lookAt(actor: SessionActor): Promise<'removed' | 'changed' | 'same'> {
+  async #lookAt(actor: LiveSession): Promise<'removed' | 'changed' | 'same'> {
     const { workspaceId, id } = actor.record;
     const found = await this.#readSettled(workspaceId, id, actor.runner?.turnId);
     if (found === null) {
@@ -233,7 +234,7 @@ export class Sessions {
    * Whether the store must be asked for the session even where no other process changes it: a turn could not be sealed
    * when the session was activated, or a move was not answered.
    */
-  #stale(actor: SessionActor): boolean {
+  #stale(actor: LiveSession): boolean {
     return actor.abandoned || actor.unsettled;
   }
 
@@ -241,7 +242,7 @@ export class Sessions {
    * Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal.
    * `use`: of the visitor who ends it.
    */
-  async end(actor: SessionActor, cause: Cause = nobody, use?: VisitorUse): Promise<void> {
+  async end(actor: LiveSession, cause: Cause = nobody, use?: VisitorUse): Promise<void> {
     await this.tell(actor, (at) => ({ type: 'end', at }), cause, use);
     await this.#awaitStop(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
@@ -254,7 +255,7 @@ export class Sessions {
    * which found the session by its name, goes on.
    */
   async discard(
-    actor: SessionActor,
+    actor: LiveSession,
     named: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
     cause: Cause = nobody,
   ): Promise<void> {
@@ -269,7 +270,7 @@ export class Sessions {
   }
 
   /** Aborts the turn if it is in flight. Resolves once it is sealed, by this process or another. */
-  async abort(actor: SessionActor, turnId: string, cause: Cause = nobody): Promise<void> {
+  async abort(actor: LiveSession, turnId: string, cause: Cause = nobody): Promise<void> {
     const { runner } = actor;
     await this.tell(actor, (at) => ({ type: 'abort', at, turnId }), cause);
     if (actor.context.activeTurnId === turnId) await this.#awaitStop(actor, turnId);
@@ -282,7 +283,7 @@ export class Sessions {
    * Waits for a turn that another process runs and that was requested to stop. If that process has died, waits until
    * the turn's lease, which the request has cut, runs out, and then seals the turn.
    */
-  async #awaitStop(actor: SessionActor, turnId: string | null): Promise<void> {
+  async #awaitStop(actor: LiveSession, turnId: string | null): Promise<void> {
     if (!this.#shared || turnId === null || actor.runner?.turnId === turnId) return;
     const { workspaceId, id: sessionId } = actor.record;
     for (const withinMs of [limits.stopMs + limits.remotePollMs, limits.remoteStopMs]) {
@@ -293,7 +294,7 @@ export class Sessions {
   }
 
   /** Charges a request that counts as a message of the visitor but begins no turn. Throws `LinkRefused`. */
-  async spend(actor: SessionActor, use: VisitorUse, cause: Cause = nobody): Promise<void> {
+  async spend(actor: LiveSession, use: VisitorUse, cause: Cause = nobody): Promise<void> {
     const moved = await this.#charge(actor, use, cause, (at) => {
       const { activeTurnId } = actor.context;
       const turnRuns = activeTurnId !== null && actor.record.link?.clock?.movedBy === activeTurnId;
@@ -303,7 +304,7 @@ export class Sessions {
   }
 
   /** Keeps a visitor who speaks on a voice socket present until then. Throws `LinkRefused`. */
-  async keepPresent(actor: SessionActor, use: VisitorUse, untilMs: number, cause: Cause): Promise<void> {
+  async keepPresent(actor: LiveSession, use: VisitorUse, untilMs: number, cause: Cause): Promise<void> {
     const moved = await this.#charge(actor, use, cause, (at) => {
       if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return null;
       return speechAdmission(use, actor.record, actor.context.activeTurnId, at, untilMs);
@@ -316,7 +317,7 @@ export class Sessions {
    * is nothing to charge. `wantedAt`: called again after another writer has moved the session.
    */
   #charge(
-    actor: SessionActor,
+    actor: LiveSession,
     use: VisitorUse,
     cause: Cause,
     wantedAt: (at: number) => ClockCharge | null,
@@ -342,7 +343,7 @@ export class Sessions {
    * Says in the session which call is open, for `callOpenMs`; null if none is. A newer call takes the place of an
    * earlier one.
    */
-  noteCall(actor: SessionActor, callId: string | null): Promise<void> {
+  noteCall(actor: LiveSession, callId: string | null): Promise<void> {
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return;
@@ -366,7 +367,7 @@ export class Sessions {
    * outcomes.
    */
   tell(
-    actor: SessionActor,
+    actor: LiveSession,
     event: (at: number) => SessionEvent,
     cause: Cause = nobody,
     use?: VisitorUse,
@@ -388,7 +389,7 @@ export class Sessions {
    * again.
    */
   settle(
-    actor: SessionActor,
+    actor: LiveSession,
     decision: SessionDecision,
     at: number,
     cause: Cause,
@@ -398,7 +399,7 @@ export class Sessions {
   }
 
   async #cut(
-    actor: SessionActor,
+    actor: LiveSession,
     decision: SessionDecision,
     at: number,
     cause: Cause,
@@ -436,7 +437,7 @@ export class Sessions {
   }
 
   /** The end of the session may be stored although the store's answer was lost: its turn must not go on. */
-  #failUnanswered(actor: SessionActor, error: unknown): never {
+  #failUnanswered(actor: LiveSession, error: unknown): never {
     actor.unsettledAt = actor.version;
     this.#lookAgain(actor, limits.unsettledLookMs);
     throw error;
@@ -446,7 +447,7 @@ export class Sessions {
    * Polls the session until its unanswered move is known to be stored, or can no longer be applied because another move
    * came first. Without a turn nothing depends on that: the next use of the session reads it.
    */
-  #lookAgain(actor: SessionActor, waitMs: number): void {
+  #lookAgain(actor: LiveSession, waitMs: number): void {
     const waits = (): boolean =>
       actor.runner !== null && actor.unsettled && this.population.peek(actor.record.id) === actor;
     // Polls again, with a longer pause, if the store is away or the session has not moved.
@@ -460,7 +461,7 @@ export class Sessions {
    * The stop is requested before anything is committed: after a failure, a retry must not find the session moved and
    * its turn still running.
    */
-  async #requestStop(actor: SessionActor, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
+  async #requestStop(actor: LiveSession, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
     const { workspaceId, id: sessionId } = actor.record;
     const nowMs = this.options.clock.now();
     // With a single owner of the store no lease runs out while that process lives.

@@ -18,7 +18,8 @@ import {
   type ToolError,
 } from '../store/store.ts';
 import type { Approved } from './pending-tool-calls.ts';
-import type { CallsMade, TurnSteps, TurnTools } from './ports.ts';
+import type { TurnTools } from '../assistant/tools.ts';
+import type { CallsMade, TurnSteps } from './ports.ts';
 import type { TurnLog } from './log.ts';
 import { pause } from './writer.ts';
 

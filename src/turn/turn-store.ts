@@ -33,7 +33,7 @@ import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
 import * as linkUse from '../host/link-budget.ts';
 import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './ports.ts';
-import type { SessionActor } from '../host/session-actor.ts';
+import type { LiveSession } from './in-flight.ts';
 import { terminalOf, type TurnLog } from './log.ts';
 import type { Withdrawals } from './withdrawals.ts';
 
@@ -42,7 +42,7 @@ import type { Withdrawals } from './withdrawals.ts';
  * runs.
  */
 export interface LeasedTurn {
-  readonly actor: SessionActor;
+  readonly actor: LiveSession;
   readonly before: Session;
   /** The version of the session that the turn was begun on. */
   readonly basis: Basis;

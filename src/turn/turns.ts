@@ -14,8 +14,6 @@ import {
   type IdempotencyRecord,
   type Session,
   type SpokenVoice,
-  type ToolCall,
-  type ToolError,
   type Turn,
 } from '../store/store.ts';
 import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from './pending-tool-calls.ts';
@@ -29,8 +27,10 @@ import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { TurnLedger, type LeasedTurn, type LedgerParts } from './turn-store.ts';
-import type { Speaker, TurnModel, TurnReports } from './ports.ts';
-import type { SessionActor, SessionDecision } from '../host/session-actor.ts';
+import type { TurnModel } from '../assistant/model.ts';
+import type { Speaker, TurnReports } from './ports.ts';
+import type { SessionDecision } from '../host/session-actor.ts';
+import type { LiveSession } from './in-flight.ts';
 import { sameBody, type Sessions } from './sessions.ts';
 import { LinkRefused } from '../host/visitors.ts';
 import type { WorkspaceActor, Workspaces } from '../host/workspaces.ts';
@@ -40,10 +40,8 @@ export interface WantedTurn {
   readonly message: string | null;
   /** The answers to the calls that wait; left out where the message declines them. */
   readonly answers?: readonly CallAnswer[];
-  /** Whether the caller may give an answer. */
-  readonly mayAnswer?: (answer: CallAnswer) => boolean;
-  /** Whether an approved call may be sent: null, or why not. */
-  readonly admits?: (call: ToolCall) => Promise<ToolError | null>;
+  /** Whether the caller may give these answers. */
+  readonly mayAnswer?: boolean;
   /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */
   readonly assistantRefusal: string | null;
   /**
@@ -196,14 +194,14 @@ export class Turns {
   }
 
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */
-  begin(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
+  begin(actor: LiveSession, wanted: WantedTurn): Promise<StartedTurn> {
     return this.#beginInOrder(actor, wanted, false).then((started) =>
       started === 'behind' ? this.#beginBehind(actor, wanted) : started,
     );
   }
 
   /** Waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait. */
-  async #beginBehind(actor: SessionActor, wanted: WantedTurn): Promise<StartedTurn> {
+  async #beginBehind(actor: LiveSession, wanted: WantedTurn): Promise<StartedTurn> {
     const { withdrawals, clock } = this.#options;
     const untilMs = clock.monotonic() + limits.withdrawalMs;
     for (;;) {
@@ -218,7 +216,7 @@ export class Turns {
    * Resolves with `behind` if a turn of the session waits to be withdrawn. `waited`: this call has waited for one
    * already.
    */
-  #beginInOrder(actor: SessionActor, wanted: WantedTurn, waited: boolean): Promise<StartedTurn | 'behind'> {
+  #beginInOrder(actor: LiveSession, wanted: WantedTurn, waited: boolean): Promise<StartedTurn | 'behind'> {
     return actor.mailbox.post(async () => {
       if (this.#isBehind(actor)) return 'behind';
       if (waited) await actor.reload();
@@ -234,7 +232,7 @@ export class Turns {
   }
 
   /** The turn that an earlier request with the same key began; null if there was none. */
-  async #earlier({ record }: SessionActor, { remember }: WantedTurn): Promise<RememberedTurn | null> {
+  async #earlier({ record }: LiveSession, { remember }: WantedTurn): Promise<RememberedTurn | null> {
     const remembered = remember && (await this.#sessions.earlier(record.workspaceId, remember));
     return remembered && { kind: 'remembered', remembered };
   }
@@ -243,7 +241,7 @@ export class Turns {
    * Whether a turn of the session still waits to be withdrawn: a new one begins only after it, and can neither join it
    * nor conflict with it. Throws if so many turns wait that a new one could not be withdrawn.
    */
-  #isBehind(actor: SessionActor): boolean {
+  #isBehind(actor: LiveSession): boolean {
     const { withdrawals } = this.#options;
     if (withdrawals.size === 0) return false;
     if (withdrawals.full) throw new StoreUnavailable('too many turns wait to be withdrawn');
@@ -255,7 +253,7 @@ export class Turns {
    * session and the caller must decide again. A repeat is answered before anything that would refuse it (contract 12):
    * the step that begins a turn looks for it, and before a refusal it is looked up.
    */
-  async #beginOnce(actor: SessionActor, wanted: WantedTurn, look: Look): Promise<StartedTurn | null> {
+  async #beginOnce(actor: LiveSession, wanted: WantedTurn, look: Look): Promise<StartedTurn | null> {
     const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
@@ -341,13 +339,13 @@ export class Turns {
     return { kind: 'started', runner: this.#run(leased, wanted) };
   }
 
-  #checkElsewhere(actor: SessionActor, look: Look): Promise<boolean> {
+  #checkElsewhere(actor: LiveSession, look: Look): Promise<boolean> {
     look.taken = true;
     return this.#sessions.checkElsewhere(actor);
   }
 
   async #commitBegin(
-    actor: SessionActor,
+    actor: LiveSession,
     decision: SessionDecision,
     turn: Unsealed<Turn>,
     wanted: WantedTurn,
@@ -452,7 +450,7 @@ export class Turns {
   }
 
   /** Whether the turn's chat was answered 503 and the turn is not withdrawn yet. */
-  withdraws(actor: SessionActor, turnId: string): boolean {
+  withdraws(actor: LiveSession, turnId: string): boolean {
     return this.#options.withdrawals.has(actor.record.id, turnId);
   }
 
@@ -486,7 +484,7 @@ export class Turns {
   }
 
   /** This process no longer runs the turn. */
-  #close(actor: SessionActor, runner: TurnRunner, wanted: WantedTurn, endedBy: Cause): void {
+  #close(actor: LiveSession, runner: TurnRunner, wanted: WantedTurn, endedBy: Cause): void {
     this.population.leave(runner);
     if (actor.runner === runner) {
       actor.runner = null;
@@ -508,7 +506,7 @@ export class Turns {
   }
 
   /** Expires the session at its deadline, to the second, while its turn is in flight. */
-  #watchDeadline(actor: SessionActor): void {
+  #watchDeadline(actor: LiveSession): void {
     const { clock } = this.#options;
     actor.deadline?.cancel();
     actor.deadline = clock.after(Math.max(0, actor.record.expiresAt * 1000 - clock.now()), () => {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { openVault, signingHolder } from '../../src/access/vault.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
-import { ToolDesk, type ToolDeskParts } from '../../src/assistant/tool-client.ts';
+import { ToolClient, type ToolClientParts } from '../../src/assistant/tool-client.ts';
 import type { OfferedFunction, ToolAccess } from '../../src/providers/tool.ts';
 import type { Tool } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';
@@ -67,8 +67,8 @@ function deskWith(tool: Tool, clock: ManualClock) {
       list: async () => [],
     },
     metrics: { toolCalls: { inc: () => {} }, toolSeconds: { observe: () => {} } },
-  } as unknown as ToolDeskParts;
-  return { desk: new ToolDesk(parts), sent };
+  } as unknown as ToolClientParts;
+  return { desk: new ToolClient(parts), sent };
 }
 
 t.test('the secret before signs for a day', async (t) => {

@@ -1,7 +1,7 @@
 /** Processes that meet over one session: each answers as one process alone would (contract 3 and 6). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import type { SessionActor } from '../../src/host/session-actor.ts';
+import type { LiveSession } from '../../src/turn/in-flight.ts';
 import type { WantedTurn } from '../../src/turn/turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
@@ -56,7 +56,7 @@ for (const owner of ['alive', 'dead'] as const) {
 const remember = { scope: 'key_1 /sessions/ses_1/chat', key: 'k', bodyDigest: 'd' };
 
 /** Begins a turn on the session as this process saw it last. */
-const chat = ({ host }: Scene, actor: SessionActor, more: Partial<WantedTurn> = {}) =>
+const chat = ({ host }: Scene, actor: LiveSession, more: Partial<WantedTurn> = {}) =>
   host.turns.begin(actor, {
     message: 'Hello',
     assistantRefusal: null,
@@ -101,7 +101,7 @@ async function known(options: { turnsInFlightMax?: number } = {}) {
   const scenes = await open(options);
   const { id } = await scenes.one.session();
   await scenes.two.actor(id);
-  const asKnown = async (): Promise<SessionActor> =>
+  const asKnown = async (): Promise<LiveSession> =>
     (await scenes.two.host.sessions.of(scenes.two.workspaceId, id, true))!;
   return { ...scenes, id, asKnown };
 }
@@ -213,7 +213,7 @@ t.test(
   'a session that moves between processes is looked at first, until this process has moved it alone for a while',
   async (t) => {
     const { one, two, id, asKnown } = await known();
-    const turn = async (scene: Scene, actor: SessionActor): Promise<void> => {
+    const turn = async (scene: Scene, actor: LiveSession): Promise<void> => {
       const model = new StagedModel((sink) => {
         sink.text('one ');
         sink.end();

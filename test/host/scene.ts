@@ -2,7 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import { draftSnapshot } from '../../src/host/assistants.ts';
-import type { SessionActor } from '../../src/host/session-actor.ts';
+import type { LiveSession } from '../../src/turn/in-flight.ts';
 import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
@@ -11,7 +11,9 @@ import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
 import type { Cause, Message, IdempotencyRecord, Session, Store } from '../../src/store/store.ts';
-import type { PreparedCall, Speaker, TurnModel, TurnReports, TurnTools } from '../../src/turn/ports.ts';
+import type { PreparedRequest, TurnModel } from '../../src/assistant/model.ts';
+import type { TurnTools } from '../../src/assistant/tools.ts';
+import type { Speaker, TurnReports } from '../../src/turn/ports.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
@@ -40,7 +42,7 @@ export class StagedModel implements TurnModel {
     this.#says = says;
   }
 
-  prepare(conversation: readonly Message[]): PreparedCall {
+  prepare(conversation: readonly Message[]): PreparedRequest {
     this.conversation = conversation;
     return { leftOut: 0, start: (sink) => this.#start(sink) };
   }
@@ -61,6 +63,7 @@ export const noTools: TurnTools = {
   noteOffered: () => {},
   makeId: () => 'call_1',
   admit: async () => 'unknown_tool',
+  admitApproved: async () => 'unknown_tool',
   noteUnsent: () => {},
   call: async () => ({ status: 'cancelled' }),
 };
@@ -144,7 +147,7 @@ export class Scene {
     return (await this.host.sessions.create(wanted)).session;
   }
 
-  async actor(sessionId: string): Promise<SessionActor> {
+  async actor(sessionId: string): Promise<LiveSession> {
     const actor = await this.host.sessions.of(this.workspaceId, sessionId);
     if (actor === null) throw new Error('There is no such session.');
     return actor;

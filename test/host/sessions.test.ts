@@ -84,7 +84,7 @@ t.test('a lost comparison is no failure', async (t) => {
   const failing = await unlucky.begin(id);
   lose = 1;
   failing.model.failed('status');
-  t.same(await failing.runner.begun, { kind: 'withdrawn' });
+  t.same(await failing.runner.begun, { kind: 'withdrawn', failure: 'status' });
   t.equal((await unlucky.transcript(id)).length, 2);
   lose = 1;
   await unlucky.host.sessions.end(await unlucky.actor(id));

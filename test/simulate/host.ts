@@ -1,5 +1,5 @@
 /** A process of the server: all that `main.ts` would construct, between a simulated store and a simulated edge. */
-import { ToolDesk } from '../../src/assistant/tool-client.ts';
+import { ToolClient } from '../../src/assistant/tool-client.ts';
 import { pino } from 'pino';
 import { readConfig } from '../../src/base/config.ts';
 import { Host } from '../../src/host.ts';
@@ -122,7 +122,7 @@ export class SimulatedHost {
       callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null),
       visitorTokens: visitorTokens('a secret of thirty-two characters', null),
     };
-    const tools = new ToolDesk({
+    const tools = new ToolClient({
       host,
       store,
       vault,

@@ -41,12 +41,24 @@ export const parts: readonly Room[] = [
   ),
   part(
     'main.ts',
-    ['operations', 'http', 'conversation', 'host', 'actors', 'access', 'providers', 'store', 'base'],
+    ['operations', 'http', 'conversation', 'host.ts', 'assistant', 'actors', 'access', 'providers', 'store', 'base'],
     'The one place that constructs things names the implementations.',
   ),
   part(
     'operations',
-    ['http', 'conversation', 'host', 'actors', 'access', 'providers', 'store', 'base', 'package.json'],
+    [
+      'http',
+      'conversation',
+      'host.ts',
+      'turn',
+      'host',
+      'actors',
+      'access',
+      'providers',
+      'store',
+      'base',
+      'package.json',
+    ],
     'What starts, ends, moves and examines an installation serves nobody.',
   ),
   part(
@@ -54,8 +66,10 @@ export const parts: readonly Room[] = [
     [
       'pages',
       'conversation',
-      'host',
+      'host.ts',
       'turn',
+      'assistant',
+      'host',
       'actors',
       'access',
       'model and voice',
@@ -71,8 +85,10 @@ export const parts: readonly Room[] = [
   part(
     'conversation',
     [
-      'host',
+      'host.ts',
       'turn',
+      'assistant',
+      'host',
       'actors',
       'access',
       'model and voice',
@@ -87,14 +103,24 @@ export const parts: readonly Room[] = [
     'Sessions, turns and speech on behalf of any caller: it knows no key, no header and no stream.',
   ),
   part(
-    'host',
-    ['turn', 'actors', 'access', 'model and voice', 'history', 'store interface', 'base', 'machines'],
-    'The host runs machines; it knows nothing of requests.',
+    'host.ts',
+    ['turn', 'host', 'actors', 'store interface', 'base', 'machines'],
+    'It constructs the actors of a process and their turns, and keeps them; it knows nothing of requests.',
   ),
   part(
     'turn',
-    ['actors', 'model and voice', 'history', 'store interface', 'base', 'machines'],
-    'A turn is a log and a machine; it knows nothing of requests.',
+    ['assistant', 'host', 'actors', 'model and voice', 'history', 'store interface', 'base', 'machines'],
+    'A turn has its whole life here, and calls nobody above; it knows nothing of requests.',
+  ),
+  part(
+    'assistant',
+    ['host', 'access', 'model and voice', 'history', 'tool rules', 'store interface', 'base'],
+    'The model, tools and credential of an assistant do not depend on who converses.',
+  ),
+  part(
+    'host',
+    ['actors', 'access', 'model and voice', 'store interface', 'base', 'machines'],
+    'An actor of the host runs its machine; it knows nothing of turns and requests.',
   ),
   part('actors', ['store interface', 'base', 'machines'], 'An actor runs any machine, and knows none by name.'),
   part('access', ['store interface', 'base', 'machines'], 'Who somebody is does not depend on what they ask for.'),
@@ -111,8 +137,10 @@ export const parts: readonly Room[] = [
 const domain = [
   'machines',
   'conversation',
-  'host',
+  'host.ts',
   'turn',
+  'assistant',
+  'host',
   'actors',
   'access',
   'model and voice',
@@ -127,7 +155,7 @@ export const rooms: readonly Room[] = [
   room(
     'first start',
     ['src/operations/first-start.ts', 'src/operations/secrets.ts', 'src/operations/resealing.ts'],
-    ['console', 'access', 'host', 'actors', 'conversation', 'store interface', 'base'],
+    ['console', 'access', 'host.ts', 'host', 'actors', 'conversation', 'store interface', 'base'],
     'What an empty store and an empty folder are given before the first request.',
   ),
   room(
@@ -141,8 +169,9 @@ export const rooms: readonly Room[] = [
     ['src/operations/moving/checks.ts', 'src/operations/moving/checks/'],
     [
       'conversation',
-      'host',
+      'host.ts',
       'turn',
+      'host',
       'actors',
       'model and voice',
       'tool rules',
@@ -223,7 +252,7 @@ export const rooms: readonly Room[] = [
   room(
     'request',
     ['src/http/request.ts', 'src/http/pages.ts'],
-    ['conversation', 'host', 'access', 'store interface', 'base'],
+    ['conversation', 'host.ts', 'host', 'access', 'store interface', 'base'],
     'What every handler is given.',
   ),
 

@@ -6,7 +6,9 @@ import { noTools } from '../host/scene.ts';
 import type { AppendResult, ToolCall } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
-import type { Fate, PreparedCall, TurnResult, Speaker, TurnTools } from '../../src/turn/ports.ts';
+import type { PreparedRequest } from '../../src/assistant/model.ts';
+import type { TurnTools } from '../../src/assistant/tools.ts';
+import type { Fate, TurnResult, Speaker } from '../../src/turn/ports.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -54,7 +56,7 @@ export class Stage {
   readonly statuses: string[] = [];
   readonly runner: TurnRunner;
   model!: ModelSink;
-  #prepare: () => PreparedCall | null = () => null;
+  #prepare: () => PreparedRequest | null = () => null;
   calls = 0;
   cancelled = 0;
   /** Whether the model may send: null for a model without backpressure. */

@@ -6,7 +6,8 @@ import { argumentsOf, checkArguments, misfitOfText } from '../../src/providers/t
 import type { ToolCall } from '../../src/store/store.ts';
 import type { Approved } from '../../src/turn/pending-tool-calls.ts';
 import { TurnCalls, type Calling } from '../../src/turn/tool-calls.ts';
-import type { TurnSteps, TurnTools } from '../../src/turn/ports.ts';
+import type { TurnTools } from '../../src/assistant/tools.ts';
+import type { TurnSteps } from '../../src/turn/ports.ts';
 import { TurnLog } from '../../src/turn/log.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -33,6 +34,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
     noteOffered: () => {},
     makeId: () => `call_${id++}`,
     admit: async () => null,
+    admitApproved: async () => null,
     noteUnsent: (error) => counted.push(error),
     call: async () => ({ status: 'cancelled' }),
     ...over,
@@ -244,6 +246,7 @@ t.test('a call is sent again only while the store says that its turn runs here',
       noteOffered: () => {},
       makeId: () => 'call_1',
       admit: async () => null,
+      admitApproved: async () => null,
       noteUnsent: () => {},
       call: async (...[, , , , , stands]: Parameters<TurnTools['call']>) => (
         (stood = await stands()),

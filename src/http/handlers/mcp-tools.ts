@@ -6,7 +6,7 @@ import { aliasKey } from '../../base/text.ts';
 import * as wire from '../../base/wire.ts';
 import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
-import { isListed } from '../../conversation/front.ts';
+import { isListed } from '../../conversation/protocol-adapter.ts';
 import { mayUse } from '../../conversation/reach.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Request } from '../request.ts';

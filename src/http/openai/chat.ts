@@ -3,7 +3,7 @@ import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ChatCompletionBody } from '../../base/wire.ts';
-import { abortOnLeave, converseAtFront, reachModel, whenSealed } from '../../conversation/front.ts';
+import { abortOnLeave, converseThroughAdapter, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import type { ClientHead, PartyCaller, Reply, Request } from '../request.ts';
 import { completionView, streamCompletion, type Completion } from './completion.ts';
@@ -27,7 +27,7 @@ export async function chatCompletions(request: Request<PartyCaller, unknown, Cha
   await checkWishes(wishes, assistant, 'response_format', services);
   const settings = { ...wishes, prompt, outputTokensMax: lowestBound(body.max_tokens, body.max_completion_tokens) };
   const remember = idempotencyOf(request, party, '/v1/chat/completions');
-  const { session, turn, replayed, ended } = await converseAtFront(
+  const { session, turn, replayed, ended } = await converseThroughAdapter(
     party,
     assistant,
     { ...message, settings, conversation, remember, requestId },

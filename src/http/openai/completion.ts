@@ -4,7 +4,7 @@ import type { Outlet } from '../../base/edge.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
 import { openaiStreamError } from '../../base/openai-errors.ts';
-import { textOf, type FrontTurn } from '../../conversation/front.ts';
+import { textOf, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { PendingCall } from '../../store/store.ts';
@@ -61,7 +61,7 @@ export function completionView(completion: Completion, end: GoodEnd) {
 export const streamCompletion = (
   completion: Completion,
   headers: Record<string, string>,
-  ended: FrontTurn['ended'],
+  ended: AdapterTurn['ended'],
   services: Services,
 ): Reply =>
   turnStream(

@@ -3,7 +3,7 @@ import { Failure } from '../../base/errors.ts';
 import { isNestedWithin } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { ChatCompletionMessage } from '../../base/wire.ts';
-import type { FrontMessage } from '../../conversation/front.ts';
+import type { AdapterMessage } from '../../conversation/protocol-adapter.ts';
 import type { ModelCallOfTool, SaidMessage } from '../../providers/model.ts';
 import { cutOutput } from '../../providers/tool.ts';
 import { argumentsNestingMax, objectOf } from '../../providers/tool/arguments.ts';
@@ -22,7 +22,7 @@ export interface GivenMessage {
 }
 
 /** A conversation as it was sent. */
-export interface GivenConversation extends Pick<FrontMessage, 'text' | 'results' | 'earlier'> {
+export interface GivenConversation extends Pick<AdapterMessage, 'text' | 'results' | 'earlier'> {
   /** The texts of system and developer messages; null for none. */
   readonly prompt: string | null;
 }
@@ -111,7 +111,7 @@ const calledName = (name: string): string =>
   name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, limits.nameCharactersMax) || '_';
 
 /** The results after the last message of another role. */
-const trailing = (said: readonly (SaidMessage | GivenResult)[]): FrontMessage['results'] =>
+const trailing = (said: readonly (SaidMessage | GivenResult)[]): AdapterMessage['results'] =>
   said
     .slice(said.findLastIndex(({ role }) => role !== 'tool') + 1)
     .flatMap((one) => (one.role === 'tool' ? [{ callId: one.callId ?? '', output: one.content }] : []));

@@ -1,7 +1,7 @@
 /** `GET /v1/models` and `GET /v1/models/{id}` (contract 14). */
 import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { checkConverses, isListed, reachModel } from '../../conversation/front.ts';
+import { checkConverses, isListed, reachModel } from '../../conversation/protocol-adapter.ts';
 import { assistantsPage } from '../handlers/assistants.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Assistant } from '../../store/store.ts';

@@ -4,7 +4,7 @@ import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { RealtimeQuery } from '../../base/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
-import { checkConverses, forget, reachModel } from '../../conversation/front.ts';
+import { checkConverses, forget, reachModel } from '../../conversation/protocol-adapter.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { checkOpen, reachSession } from '../../conversation/reach.ts';
 import { RealtimeSocket } from '../../conversation/realtime/socket.ts';

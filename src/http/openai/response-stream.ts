@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import type { Outlet } from '../../base/edge.ts';
 import { jsonText } from '../../base/json.ts';
-import { textOf, type FrontTurn } from '../../conversation/front.ts';
+import { textOf, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PendingCall } from '../../store/store.ts';
 import { waitingCalls, type TurnEnd } from '../../turn/log.ts';
@@ -23,7 +23,7 @@ import {
 export const streamResponse = (
   response: ResponseOf,
   headers: Record<string, string>,
-  ended: FrontTurn['ended'],
+  ended: AdapterTurn['ended'],
   services: Services,
 ): Reply =>
   turnStream(

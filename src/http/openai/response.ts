@@ -2,7 +2,7 @@
 import { rowOfCode } from '../../base/errors.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
-import { textOf } from '../../conversation/front.ts';
+import { textOf } from '../../conversation/protocol-adapter.ts';
 import { responseIdOf, type Echoed } from '../../conversation/responses.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';

@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import type { ResponseBody } from '../../base/wire.ts';
-import { abortOnLeave, reachModel, whenSealed } from '../../conversation/front.ts';
+import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Party } from '../../conversation/party.ts';
 import { findAssistant, reachSession } from '../../conversation/reach.ts';

@@ -1,19 +1,10 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
-import { createHash } from 'node:crypto';
 import { aliasKey } from '../../base/text.ts';
-import type { BudgetName, CatalogKind, HistoryKind, TurnPlace, UsageQuery } from '../store.ts';
+import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
+import type { BudgetName, CatalogKind, HistoryKind, TurnPlace } from '../store.ts';
 import type { Grain } from '../usage.ts';
 
-const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
-
-/**
- * Returns an id as a part of a key. It stays within its place and has a bounded length, whatever a client sends as an
- * id.
- */
-export const part = (id: string): string => (plain.test(id) ? id : digest(id));
-
-/** A digest never equals an id of ours, because it begins with a character that no id has. */
-const digest = (text: string): string => `~${createHash('sha256').update(text).digest('base64url')}`;
+export { account, accountParts, byAccount, isAsked, part };
 
 /**
  * A step makes some ten keys of one session, and some of them twice: their common part, and those keys, are made once.
@@ -104,7 +95,7 @@ export const belongings = (workspaceId: string, sessionId: string): string[] =>
 
 export const memories = (workspaceId: string): string => `memory/${part(workspaceId)}/`;
 export const memory = (workspaceId: string, scope: string, key: string): string =>
-  `${memories(workspaceId)}${digest(`${scope.length}:${scope}${key}`)}`;
+  `${memories(workspaceId)}${memoryDigest(scope, key)}`;
 export const memoryEnds = 'memory-end/';
 export const memoryEnd = (untilMs: number, memoryKey: string): string =>
   `${memoryEnds}${padded(untilMs, 15)}/${memoryKey}`;
@@ -119,31 +110,11 @@ export const limits = (workspaceId: string): string => `limit/${part(workspaceId
 export const limit = (workspaceId: string, name: string): string => limits(workspaceId) + part(name);
 
 export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
-/**
- * Returns the account that usage is counted under: an assistant, with the API key if there is one. The accounts of an
- * assistant are its total.
- */
-export const account = (assistantId: string, keyId: string | null | undefined): string =>
-  keyId ? `${part(assistantId)}${withKey}${part(keyId)}` : part(assistantId);
-const withKey = '+';
-/** The assistant and the key of an account. */
-export const accountParts = (name: string): [assistant: string, key: string | undefined] =>
-  name.split(withKey, 2) as [string, string | undefined];
-/** Whether a query wants this account. */
-export const isAsked = (name: string, { assistantIds, keyId }: UsageQuery): boolean => {
-  const [assistant, key] = accountParts(name);
-  return (
-    (keyId == null || key === part(keyId)) &&
-    (assistantIds === null || assistantIds.some((id) => part(id) === assistant))
-  );
-};
 /** Where the rows of these assistants' accounts are, behind a prefix; null for all. */
 export const accountSpans = (prefix: string, assistantIds: readonly string[] | null): [from: string, to: string][] =>
   assistantIds === null
     ? [[prefix, endOf(prefix)]]
     : [...new Set(assistantIds.map(part))].map((id) => [`${prefix}${id}${withKey}`, endOf(`${prefix}${id}/`)]);
-/** Accounts in the order of their rows' keys. */
-export const byAccount = (one: string, other: string): number => (`${one}/` < `${other}/` ? -1 : 1);
 /** The counts of one account in the second or hour that begins at `at`. */
 export const usageAt = (grain: Grain, workspaceId: string, name: string, at: number): string =>
   `${usageOf(grain, workspaceId)}${name}/${padded(at, 12)}`;

@@ -3,9 +3,9 @@
  * each step is one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the
  * workspaces that a sweep must visit, and one root for each key's public id and each assistant's slug.
  */
-import { account, accountParts, byAccount, isAsked, memory, part } from '../embedded/keys.ts';
+import { account, accountParts, byAccount, isAsked, memoryDigest, part } from '../key-parts.ts';
 
-export { account, accountParts, byAccount, isAsked, part };
+export { account, accountParts, byAccount, isAsked, memoryDigest, part };
 
 /** The prefix of every key of an installation. */
 export const usualPrefix = 'parley:';
@@ -63,7 +63,3 @@ export class Roots {
     return `${this.prefix}${this.#installation}:${name}`;
   }
 }
-
-/** A memory's name within its workspace. */
-export const memoryOf = (workspaceId: string, scope: string, key: string): string =>
-  memory(workspaceId, scope, key).split('/').at(-1)!;

@@ -19,7 +19,7 @@ import { aliasKeyOf } from '../records.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
 import { progressOf } from './importing.ts';
-import { account, memoryOf, part, Roots } from './keys.ts';
+import { account, memoryDigest, part, Roots } from './keys.ts';
 import { RedisLink } from './link.ts';
 import type { Durability } from './link.ts';
 import { messageRecord, sessionFields } from './records.ts';
@@ -126,7 +126,7 @@ export class RedisTarget implements DumpTarget {
       case 'memory': {
         const { scope, key, resultId, untilMs } = row.record;
         const given = {
-          memory: memoryOf(row.workspaceId, scope, key),
+          memory: memoryDigest(scope, key),
           record: packRow(row.record),
           result: resultId,
           ends: untilMs,
@@ -223,7 +223,7 @@ export class RedisTarget implements DumpTarget {
       epoch: flight?.fence.epoch ?? '',
       owner: flight?.fence.owner ?? '',
       stop: flight?.stop ?? '',
-      memory: remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key),
+      memory: remembered === null ? '' : memoryDigest(remembered.scope, remembered.key),
       released: flight?.released ?? '',
       calls: (flight?.calls ?? []).map((call) => packRow(call)),
     });

@@ -3,7 +3,7 @@ import type { AmendedMessage, Basis, Message, IdempotencyRecord, Session } from 
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
-import { memoryOf } from './keys.ts';
+import { memoryDigest } from './keys.ts';
 import type { Argument, RedisReply } from './reply.ts';
 
 /** A session in the form that every script takes: the record, and the fields that lists and sweeps read. */
@@ -61,13 +61,12 @@ export function readMessage(stored: RedisReply): { message: Message; index: stri
  * The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty if there is none.
  */
 export const memoryFields = (
-  workspaceId: string,
   remember: IdempotencyRecord | null,
   nowMs: number,
 ): { memory: string; memoryRecord: Argument; result: string; lasts: number } => {
   if (remember === null) return { memory: '', memoryRecord: '', result: '', lasts: 0 };
   return {
-    memory: memoryOf(workspaceId, remember.scope, remember.key),
+    memory: memoryDigest(remember.scope, remember.key),
     memoryRecord: packRow(remember),
     result: remember.resultId,
     lasts: remember.untilMs - nowMs,
@@ -76,10 +75,9 @@ export const memoryFields = (
 
 /** The memory that a turn is found by, as `memoryFields`. */
 export function foundFields(
-  workspaceId: string,
   found: IdempotencyRecord | null,
   nowMs: number,
 ): { found: string; foundRecord: Argument; foundResult: string; foundLasts: number } {
-  const { memory, memoryRecord, result, lasts } = memoryFields(workspaceId, found, nowMs);
+  const { memory, memoryRecord, result, lasts } = memoryFields(found, nowMs);
   return { found: memory, foundRecord: memoryRecord, foundResult: result, foundLasts: lasts };
 }

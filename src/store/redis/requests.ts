@@ -1,7 +1,7 @@
 /** Requests made under an `Idempotency-Key`, remembered until they expire by Redis's clock. */
 import type { IdempotencyRecord, RequestStore } from '../store.ts';
 import { unpackRow } from '../codec.ts';
-import { memoryOf } from './keys.ts';
+import { memoryDigest } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 
@@ -15,7 +15,7 @@ export class RedisRequests implements RequestStore {
   }
 
   async find(workspaceId: string, scope: string, key: string): Promise<IdempotencyRecord | null> {
-    const place = [this.#roots.workspace(workspaceId), { memory: memoryOf(workspaceId, scope, key) }] as const;
+    const place = [this.#roots.workspace(workspaceId), { memory: memoryDigest(scope, key) }] as const;
     if ((await this.#link.run('read-memory', ...place)) === null) return null;
     // The answer based on this read acknowledges the request, and the first answer may have failed without a replica's
     // confirmation.

@@ -21,7 +21,7 @@ import type {
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { moveField } from './history.ts';
-import { account, memoryOf, part } from './keys.ts';
+import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
@@ -59,7 +59,7 @@ export class RedisSessions implements SessionStore {
         account: account(session.assistantId, session.keyId),
         created: session.createdAt,
         ...messageFields(greeting),
-        ...memoryFields(session.workspaceId, remember, nowMs),
+        ...memoryFields(remember, nowMs),
         replaces: step.replaces ?? '',
         trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
         ...moveField(step.move),
@@ -120,7 +120,7 @@ export class RedisSessions implements SessionStore {
     remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
   ): Promise<boolean> {
     const { id, workspaceId, assistantId, keyId, channel, createdAt } = session;
-    const memory = remembered === null ? '' : memoryOf(workspaceId, remembered.scope, remembered.key);
+    const memory = remembered === null ? '' : memoryDigest(remembered.scope, remembered.key);
     const counted = channel === 'console' ? '' : account(assistantId, keyId);
     const given = {
       session: part(id),

@@ -29,7 +29,7 @@ import { endedCalls, hasEnded } from '../records/tools.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
 import { moveField } from './history.ts';
-import { account, memoryOf, part } from './keys.ts';
+import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
@@ -101,8 +101,8 @@ export class RedisTurns implements TurnStore {
       index: turn.messageIndex,
       ...messageFields(step.userMessage),
       reply: messageRecord(streamingMessage(turn)),
-      ...memoryFields(session.workspaceId, step.remember, nowMs),
-      ...foundFields(session.workspaceId, step.found ?? null, nowMs),
+      ...memoryFields(step.remember, nowMs),
+      ...foundFields(step.found ?? null, nowMs),
       short: lease < limits.leaseMs ? session.workspaceId : '',
       channel: this.#roots.channel('notices'),
       released: step.released ?? '',
@@ -264,7 +264,7 @@ export class RedisTurns implements TurnStore {
       first: firstIndexOf(turn),
       index: turn.messageIndex,
       turnId: turn.id,
-      given: remember ? memoryOf(session.workspaceId, remember.scope, remember.key) : '',
+      given: remember ? memoryDigest(remember.scope, remember.key) : '',
       ...countedFields(session, turn),
       amends: amendsField(step.amends),
       ...moveField(step.move),

@@ -11,7 +11,7 @@ import type { SaidMessage } from '../providers/model.ts';
 import type { Assistant, Session } from '../store/store.ts';
 import type { CallAnswer } from '../turn/pending-tool-calls.ts';
 import type { TurnLog } from '../turn/log.ts';
-import type { FrontSettings } from '../assistant/adapter-settings.ts';
+import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
 import { causeByParty, type Party } from './party.ts';
 import { keyOf, mayUse } from './reach.ts';
@@ -51,7 +51,7 @@ export function checkConverses(party: Party, assistant: AssistantActor, requestI
 /** The session under which a name is known to a party, or a repeated request. */
 type Named = Pick<Idempotency, 'scope' | 'key' | 'bodyDigest'>;
 
-export interface NewFrontSession {
+export interface NewAdapterSession {
   readonly requestId: string;
   /** The messages from before it that are stored. */
   readonly earlier?: readonly SaidMessage[];
@@ -66,10 +66,10 @@ export interface NewFrontSession {
  * Opens a session; `replayed` if another request has opened it under the same name. A greeting has no place before a
  * question that is asked already.
  */
-export function openFrontSession(
+export function openAdapterSession(
   party: Party,
   assistant: AssistantActor,
-  wanted: NewFrontSession,
+  wanted: NewAdapterSession,
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   if (services.draining) throw refusedByDrain();
@@ -98,14 +98,14 @@ export function openFrontSession(
 }
 
 /** A message as a front's client sends it. */
-export interface FrontMessage {
+export interface AdapterMessage {
   /** Null where results of calls come last. */
   readonly text: string | null;
   /** The results that come last; empty for none. */
   readonly results: readonly { readonly callId: string; readonly output: string }[];
   /** All messages before it. */
-  readonly earlier: FrontSettings['earlier'];
-  readonly settings: Omit<FrontSettings, 'earlier'>;
+  readonly earlier: TurnAdditions['earlier'];
+  readonly settings: Omit<TurnAdditions, 'earlier'>;
   /** The conversation that goes on (contract 14, `X-Conversation-Id`); null for a session of this one turn. */
   readonly conversation: string | null;
   /** The request's `Idempotency-Key`. */
@@ -119,7 +119,7 @@ export interface Made {
   readonly replayed: boolean;
 }
 
-export interface FrontTurn {
+export interface AdapterTurn {
   readonly session: Session;
   readonly turn: FoundTurn;
   readonly replayed: boolean;
@@ -131,12 +131,12 @@ export interface FrontTurn {
 }
 
 /** Begins the turn that answers, or joins that of an earlier request with the same key. Throws what refuses it. */
-export function converseAtFront(
+export function converseThroughAdapter(
   party: Party,
   assistant: AssistantActor,
-  message: FrontMessage,
+  message: AdapterMessage,
   services: Services,
-): Promise<FrontTurn> {
+): Promise<AdapterTurn> {
   const as = nameOf(party, assistant, message);
   const open = (replaces: string | null): Promise<Made> =>
     begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services);
@@ -158,10 +158,10 @@ export async function inNamedSession(
   party: Party,
   as: Named | null,
   open: (replaces: string | null) => Promise<Made>,
-  talk: (made: Made) => Promise<FrontTurn>,
+  talk: (made: Made) => Promise<AdapterTurn>,
   requestId: string,
   services: Services,
-): Promise<FrontTurn> {
+): Promise<AdapterTurn> {
   let known = as && (await services.host.sessions.findRemembered(party.workspaceId, as));
   for (let attempt = 0, replaces: string | null = null; attempt < limits.decisionAttemptsMax; attempt++) {
     const made: Made = known === null ? await open(replaces) : { session: known, replayed: true };
@@ -199,7 +199,7 @@ const isOver = (error: unknown): boolean =>
   error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
 
 /** The name under which the request's session is found again; null if it is not. */
-function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remember }: FrontMessage): Named | null {
+function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remember }: AdapterMessage): Named | null {
   return conversation === null
     ? remember
     : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
@@ -209,15 +209,15 @@ function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remem
 function begin(
   party: Party,
   assistant: AssistantActor,
-  { conversation, results, earlier, requestId }: FrontMessage,
-  named: NewFrontSession['named'] | null,
+  { conversation, results, earlier, requestId }: AdapterMessage,
+  named: NewAdapterSession['named'] | null,
   services: Services,
 ): Promise<Made> {
   if (conversation === null)
-    return openFrontSession(party, assistant, { requestId, ...(named && { named }) }, services);
+    return openAdapterSession(party, assistant, { requestId, ...(named && { named }) }, services);
   // In a new conversation no call waits that these could answer.
   if (results.length > 0) throw new Failure('invalid_field', { field: 'messages' });
-  return openFrontSession(
+  return openAdapterSession(
     party,
     assistant,
     { requestId, earlier: earlier.filter(isSaid), ...(named && { named }) },
@@ -225,15 +225,15 @@ function begin(
   );
 }
 
-const isSaid = (message: FrontSettings['earlier'][number]): message is SaidMessage =>
+const isSaid = (message: TurnAdditions['earlier'][number]): message is SaidMessage =>
   message.role !== 'tool' && message.content !== '';
 
 async function converseIn(
   party: Party,
   { session, replayed: goesOn }: Made,
-  message: FrontMessage,
+  message: AdapterMessage,
   services: Services,
-): Promise<FrontTurn> {
+): Promise<AdapterTurn> {
   const { text, results, earlier, settings, conversation, remember, requestId } = message;
   const isOne = conversation === null;
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
@@ -241,7 +241,7 @@ async function converseIn(
     sessionId: session.id,
     text,
     answers,
-    front: { ...settings, earlier: isOne ? earlier : [] },
+    additions: { ...settings, earlier: isOne ? earlier : [] },
     remember: remember && within(remember, session.id),
     requestId,
   };

@@ -1,0 +1,114 @@
+/** The model of an assistant in one turn: its credential, its budget of history and its tools. */
+import { limits } from '../base/limits.ts';
+import { promptly } from '../base/promptly.ts';
+import type { ForcedCall, ModelCall, ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
+import { cutHistory, modelMessages } from '../providers/model/history.ts';
+import type { Assistant, Message, Session } from '../store/store.ts';
+import type { TurnSettings } from './additions.ts';
+import { openCredential } from './credential.ts';
+import type { AssistantServices } from './services.ts';
+import { AssistantTools, type TurnTools } from './tools.ts';
+
+/** A model as a turn uses it. */
+export interface TurnModel {
+  /**
+   * Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot
+   * be used.
+   */
+  prepare(conversation: readonly Message[]): PreparedRequest | null | Promise<PreparedRequest | null>;
+  /** The tools that the last request offered. */
+  readonly tools: TurnTools;
+}
+
+/** A request to the model, ready to be sent. */
+export interface PreparedRequest {
+  /** The number of messages that exceed the budget and are not sent. */
+  readonly leftOut: number;
+  /** `rounds`: the turn's rounds so far, after the conversation; `offers`: whether tools are offered. */
+  start(sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean): ModelCall;
+}
+
+export class AssistantModel implements TurnModel {
+  readonly #assistant: Assistant;
+  readonly #session: Session;
+  readonly #services: AssistantServices;
+  readonly #settings: TurnSettings;
+  #tools: AssistantTools | null = null;
+
+  constructor(assistant: Assistant, session: Session, services: AssistantServices, settings: TurnSettings) {
+    this.#assistant = assistant;
+    this.#session = session;
+    this.#services = services;
+    this.#settings = settings;
+  }
+
+  /** Made on first use: most turns have none. */
+  get tools(): AssistantTools {
+    return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#settings));
+  }
+
+  prepare(conversation: readonly Message[]): PreparedRequest | null | Promise<PreparedRequest | null> {
+    const { workspaceId, name: assistantName, model } = this.#assistant;
+    const { provider: providerName, name, temperature, reasoning = 'hidden', historyTokensMax } = model;
+    const { additions } = this.#settings;
+    const systemPrompt = additions === undefined ? model.systemPrompt : joined(model.systemPrompt, additions.prompt);
+    const outputTokensMax = lowerOf(model.outputTokensMax, additions?.outputTokensMax ?? null);
+    const provider = this.#services.models.get(providerName);
+    if (provider === undefined) return null;
+    const credential = provider.needsCredential
+      ? openCredential(workspaceId, 'model', model, this.#services)
+      : noCredential;
+    return promptly(credential, (access) => {
+      if (access === null) return null;
+      const { baseUrl, apiKey } = access;
+      const { messages, leftOut } = cutHistory(
+        additions === undefined ? modelMessages(conversation) : additions.earlier.concat(modelMessages(conversation)),
+        historyTokensMax ?? limits.historyTokensMax,
+      );
+      const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
+        provider.start(
+          {
+            name,
+            systemPrompt,
+            messages: rounds.length === 0 ? messages : messages.concat(rounds),
+            ...offered(this.#tools?.offers, offers, additions?.forced),
+            format: additions?.format,
+            temperature,
+            outputTokensMax,
+            reasoning,
+            assistantName,
+            baseUrl,
+            apiKey,
+          },
+          sink,
+        );
+      const prepared = { leftOut, start };
+      return hasTools(this.#assistant) || (additions?.tools.length ?? 0) > 0
+        ? this.tools.load().then(() => prepared)
+        : prepared;
+    });
+  }
+}
+
+const noOffers = {};
+
+/** The assistant's functions, offered or closed: after the last round of tool calls the model may call none. */
+function offered(
+  offers: readonly ToolOffer[] | undefined,
+  areOpen: boolean,
+  forced: ForcedCall | undefined,
+): Pick<ModelRequest, 'tools' | 'closedTools' | 'forced'> {
+  if (offers === undefined) return noOffers;
+  return areOpen ? { tools: offers, forced } : { closedTools: offers };
+}
+
+/** The assistant's prompt followed by the additional one. */
+const joined = (own: string | null, added: string | null): string | null =>
+  [own, added].filter((text) => text !== null && text !== '').join('\n\n') || null;
+
+const lowerOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other);
+
+const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
+
+const noCredential = { baseUrl: null, apiKey: null };

@@ -1,0 +1,20 @@
+/** The services that an assistant's model and tools use. */
+import type { Vault } from '../access/vault.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Ids } from '../base/ids.ts';
+import type { Log } from '../base/log.ts';
+import type { Credentials } from '../host/credentials.ts';
+import type { ToolRecords } from '../host/tools.ts';
+import type { Models } from '../providers/model.ts';
+import type { ToolClient } from './tool-client.ts';
+
+export interface AssistantServices {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly models: Models;
+  readonly tools: ToolClient;
+  readonly vault: Vault;
+  /** The cached records of the workspace's catalog. */
+  readonly host: { readonly credentials: Credentials; readonly tools: ToolRecords };
+}
