@@ -343,6 +343,7 @@ export const limits = {
   doctorDiskBytesMin: 64 * 1024 * 1024,
   doctorPortMs: 2_000, // for the process on the port to answer
   doctorUrlMs: 10_000, // for an answer through the proxy
+  doctorWalkMs: 30_000, // for the rows of a data folder, one after the other
 
   // Many processes on one machine
   processesMax: 64,

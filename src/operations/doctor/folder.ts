@@ -10,6 +10,7 @@ import { dataFile } from '../../store/lmdb/files.ts';
 import { RecordsLost } from '../../store/journal/replay.ts';
 import { headerProblem, missingProblem } from '../../store/lmdb/header.ts';
 import { lookInto, ownerOf } from '../../store/lmdb/look.ts';
+import { walkPages } from '../../store/lmdb/pages.ts';
 import { codePoints } from '../../base/text.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
@@ -163,6 +164,8 @@ async function keptFile(
   return { check: check(name, ok(path)), text };
 }
 
+const unlessPower =
+  'After a loss of power the store goes on with the earlier state. Else bring back the last good copy of the folder.';
 const ifFilled =
   'If there was a store, as before a copy that was interrupted: bring back the last good copy of the folder.';
 
@@ -206,10 +209,12 @@ async function storeChecks(
           ),
         ),
       ];
-    return [
-      check('store', ok('opens, and no parley runs on it')),
-      ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids))),
-    ];
+    const untilMs = clock.monotonic() + limits.doctorWalkMs;
+    const { rows, isCut, problem: fault, hasEarlier } = walkPages(file, () => clock.monotonic() > untilMs);
+    if (fault !== null && !hasEarlier) return [check('store', fail(`${file} ${fault}`, backup))];
+    if (fault !== null) return [check('store', warn(`${file} ${fault}; an earlier state is whole`, unlessPower))];
+    const found = `opens, ${isCut ? `its first ${rows}` : `its ${rows}`} rows read well, and no parley runs on it`;
+    return [check('store', ok(found)), ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids)))];
   } catch (error) {
     const { cause, message } = error as Error;
     if (cause instanceof RecordsLost)

@@ -12,15 +12,25 @@ import { StoreUnavailable } from '../store.ts';
 import { dataFile } from './files.ts';
 
 /** Where the fields are on 64-bit machines: a page's header, and the meta data behind it. */
-const at = { flags: 18, magic: 24, version: 28, pageBytes: 48, freeRoot: 88, mainRoot: 136, end: 168 };
+export const layout = {
+  flags: 18,
+  magic: 24,
+  version: 28,
+  pageBytes: 48,
+  freeRoot: 88,
+  mainRoot: 136,
+  transaction: 152,
+  end: 168,
+};
+const at = layout;
 const magic = 0xbeefc0de;
 const version = 2;
 const metaFlag = 8;
 /** The root of a tree without rows. */
-const noPage = 2n ** 64n - 1n;
+export const noPage = 2n ** 64n - 1n;
 const pageBytesMax = 64 * 1024;
 /** Other layouts are left to LMDB. */
-const isKnownLayout = endianness() === 'LE' && !['arm', 'ia32', 'mips', 'mipsel', 'ppc'].includes(process.arch);
+export const isKnownLayout = endianness() === 'LE' && !['arm', 'ia32', 'mips', 'mipsel', 'ppc'].includes(process.arch);
 
 /** Rejects a folder whose file LMDB must not open or begin, with one clear sentence. */
 export function checkHeader(folder: string): void {
