@@ -1,6 +1,6 @@
 /**
- * nginx and haproxy as the documentation sets them up: its own files, with nothing but addresses, ports, certificates
- * and the log's place replaced.
+ * nginx and haproxy as the documentation sets them up: its own files, with only addresses, ports, certificates and the
+ * log's place replaced, and a readiness check of haproxy that a slow machine can answer.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,6 +10,7 @@ import { probePort } from '../../src/operations/supervisor/port.ts';
 import { signalChild } from '../../src/base/signals.ts';
 import { temporaryFolder, type Owner } from '../folders.ts';
 import { environment, whyMissing } from '../installed.ts';
+import { patient } from '../run/speed.mjs';
 import { certificateIn, whyNoTls, type Certificate } from '../tls.ts';
 import { send, trust } from './request.ts';
 import { until } from './talk.ts';
@@ -124,6 +125,7 @@ async function haproxy({ folder, port, plainPort, certificate, place }: Placing)
     'bind 0.0.0.0:80': `bind 127.0.0.1:${plainPort}`,
     'bind 0.0.0.0:443': `bind 127.0.0.1:${port}`,
     '/etc/haproxy/parley.pem': both,
+    'timeout connect 2s': `timeout connect 2s\n    timeout check ${patient(1000)}ms`,
   };
   await writeFile(join(folder, 'haproxy.cfg'), place(await documented('haproxy.cfg'), own));
   return ['-db', '-f', join(folder, 'haproxy.cfg')];
