@@ -33,7 +33,7 @@ export interface MachineConfiguration {
   readonly id: string;
   readonly initial: string;
   readonly states: Readonly<Record<string, unknown>>;
-  /** The transitions that every state shares; empty if there are none. */
+  /** The transitions that every state shares; empty without shared transitions. */
   readonly on: Readonly<Record<string, unknown>>;
 }
 

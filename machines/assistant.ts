@@ -1,6 +1,6 @@
 /**
- * An assistant: a draft that is published, unpublished, disabled and enabled again (contract 9). Each of the
- * console's verbs leads to one state, from whatever state it is sent in (contract 12).
+ * An assistant: a draft that is published, unpublished, disabled and enabled again (contract 9). Each of the console's
+ * verbs leads to one state from every state (contract 12).
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';

@@ -12,7 +12,7 @@
 
 const minuteMs = 60_000;
 
-/** One request to a budget of a minute, in the level's unit. */
+/** The cost of one request to a budget of a minute, in the level's unit. */
 export const unitsPerRequest = minuteMs;
 
 export interface Bucket {
@@ -29,9 +29,9 @@ export interface Take {
 
 /** The amount charged to a bucket, and the cost of a refusal. */
 export interface Terms {
-  /** At most a day, or a level would be too large for an integer. */
+  /** The period of the bucket, at most a day: a longer one would make a level too large for an integer. */
   readonly periodMs: number;
-  /** In requests, at least 1; more than the ceiling never pass. */
+  /** The cost in requests, at least 1; a cost above the ceiling never passes. */
   readonly cost: number;
   /** Whether a refusal costs as much as a pass. */
   readonly debt: boolean;
@@ -43,7 +43,7 @@ const keyTerms: Terms = { periodMs: minuteMs, cost: 1, debt: true };
 /** A bucket that is full. */
 export const full = (ceiling: number, at: number, periodMs = minuteMs): Bucket => ({ level: ceiling * periodMs, at });
 
-/** The lowest possible level: a request passes one period after it. */
+/** The lowest possible level: a request passes one period later. */
 export const floor = (ceiling: number, periodMs = minuteMs): number => (1 - ceiling) * periodMs;
 
 /**

@@ -30,7 +30,7 @@ export interface Debt {
   readonly until: number;
 }
 
-/** The levels of budgets, by name, as the rate headers tell them. */
+/** The levels of budgets by name, as the rate headers show them. */
 export type Levels = Readonly<
   Record<string, { readonly limit: number; readonly remaining: number; readonly reset: number }>
 >;
@@ -70,8 +70,8 @@ const isPaidOff = ({ debt }: KeyContext, { at }: KeyEvent): boolean =>
   debt === null || at >= debt.until || debt.until - at > debtMsMax;
 
 /** A budget's newer refusal replaces its older one; of two budgets in debt, the one that recovers last counts. */
-export const longerDebt = (held: Debt | null, debt: Debt | null): Debt | null =>
-  held !== null && debt !== null && held.budget !== debt.budget && held.until > debt.until ? held : debt;
+export const longerDebt = (current: Debt | null, debt: Debt | null): Debt | null =>
+  current !== null && debt !== null && current.budget !== debt.budget && current.until > debt.until ? current : debt;
 
 export const keyMachine = setup({
   types: {

@@ -12,7 +12,7 @@ export interface MachineStep extends MachineState {
   readonly outcomes: { type: string }[];
 }
 
-/** Pure. Passes on the exceptions of guards and actions. */
+/** Pure. Rethrows the exceptions of guards and actions. */
 export type PlainTransition = (from: MachineState, event: { type: string }) => MachineStep;
 
 interface Given {
@@ -36,8 +36,8 @@ interface Candidate {
   readonly target: string | null;
   readonly actions: readonly Action[];
   /**
-   * How many of the actions emit an outcome: an array that grows reserves room for seventeen, and outcomes are kept as
-   * long as their turn.
+   * The number of actions that emit an outcome: an array that grows reserves room for seventeen, and outcomes are kept
+   * as long as their turn.
    */
   readonly outcomes: number;
 }
@@ -60,17 +60,17 @@ function stepOf(
   event: { type: string },
 ): MachineStep {
   for (const candidate of candidates) {
-    const given = { context, event };
+    const args = { context, event };
     const { guard, guardParams, target, actions } = candidate;
-    if (guard !== null && !guard(given, guardParams)) continue;
+    if (guard !== null && !guard(args, guardParams)) continue;
     const outcomes: { type: string }[] = candidate.outcomes > 0 ? new Array(candidate.outcomes) : [];
     let emits = 0;
     // An action sees the assignments of earlier actions.
     for (const { params, assigned, emitted } of actions) {
-      if (emitted !== null) outcomes[emits++] = emitted(given, params);
-      else given.context = withFields({ ...(given.context as Record<string, unknown>) }, assigned!(given, params));
+      if (emitted !== null) outcomes[emits++] = emitted(args, params);
+      else args.context = withFields({ ...(args.context as Record<string, unknown>) }, assigned!(args, params));
     }
-    return { state: target ?? state, context: given.context, outcomes };
+    return { state: target ?? state, context: args.context, outcomes };
   }
   return { state, context, outcomes: [] };
 }
@@ -107,19 +107,20 @@ const isPlain = (node: StateNode): boolean =>
 type Transition = StateNode['transitions'] extends ReadonlyMap<string, (infer One)[]> ? One : never;
 
 function candidateOf({ guard, target, actions, reenter }: Transition, machine: AnyStateMachine): Candidate | null {
-  const found = guard === undefined ? undefined : named<Expression<boolean>>(guard, machine.implementations.guards);
+  const guardFunction =
+    guard === undefined ? undefined : named<Expression<boolean>>(guard, machine.implementations.guards);
   const run = actions.map((action) => actionOf(action, machine));
   if (
     reenter ||
     !(target ?? []).every(({ parent }, index) => index === 0 && parent === machine.root) ||
-    found === null ||
-    (found && 'check' in found.implementation) ||
+    guardFunction === null ||
+    (guardFunction && 'check' in guardFunction.implementation) ||
     !run.every((action) => action !== null)
   )
     return null;
   return {
-    guard: found?.implementation ?? null,
-    guardParams: found?.params,
+    guard: guardFunction?.implementation ?? null,
+    guardParams: guardFunction?.params,
     target: target?.[0]?.key ?? null,
     actions: run,
     outcomes: run.filter(({ emitted }) => emitted !== null).length,
@@ -132,9 +133,9 @@ type Implementation =
   | { readonly type: 'xstate.emit'; readonly event: { type: string } | Expression<{ type: string }> };
 
 function actionOf(action: unknown, machine: AnyStateMachine): Action | null {
-  const found = named<Implementation | { readonly type?: undefined }>(action, machine.implementations.actions);
-  if (found === null) return null;
-  const { implementation, params } = found;
+  const reference = named<Implementation | { readonly type?: undefined }>(action, machine.implementations.actions);
+  if (reference === null) return null;
+  const { implementation, params } = reference;
   if (implementation.type === 'xstate.emit')
     return { params, assigned: null, emitted: expressionOf(implementation.event) };
   if (implementation.type === 'xstate.assign')
@@ -159,11 +160,10 @@ function named<Implementation>(
 const expressionOf = <Value>(value: Value | Expression<Value>): Expression<Value> =>
   typeof value === 'function' ? (value as Expression<Value>) : () => value;
 
-/** An assignment may be a function, or an object some of whose properties are functions. */
+/** An assignment may be a function, or an object that has functions as properties. */
 function assignmentOf(assignment: object | Expression<object>): Expression<object> {
   if (typeof assignment === 'function') return assignment as Expression<object>;
   if (!Object.values(assignment).some((value) => typeof value === 'function')) return () => assignment;
   const properties = Object.entries(assignment).map(([name, value]) => [name, expressionOf(value)] as const);
-  return (given, params) =>
-    Object.fromEntries(properties.map(([name, expression]) => [name, expression(given, params)]));
+  return (args, params) => Object.fromEntries(properties.map(([name, expression]) => [name, expression(args, params)]));
 }

@@ -158,7 +158,7 @@ export const sessionMachine = setup({
           { actions: 'unchanged' },
         ],
         finished: [
-          // If a turn is sealed after the deadline, as an orphan is, the session must not look as if it took turns.
+          // If a turn is sealed after the deadline, as an orphan is, the session must not look open.
           {
             guard: 'isActiveTurnOverdue',
             target: 'expired',

@@ -22,9 +22,11 @@ export interface SocketContext {
 
 /** Every event has the time at which it happens, in milliseconds since the epoch. */
 export type SocketEvent =
-  /** The token's holder opens the socket. `refusal`: why the assistant or the session does not take it, or null. */
+  /**
+   * The token's holder opens the socket. `refusal`: the reason why the assistant or the session rejects it, or null.
+   */
   | { type: 'open'; at: number; refusal: string | null }
-  /** Speech begins. `refusal`: why the assistant does not listen any more, or null. */
+  /** Speech begins. `refusal`: the reason why the assistant no longer listens, or null. */
   | { type: 'speech'; at: number; refusal: string | null }
   /** The utterance ended. */
   | { type: 'silence'; at: number }
@@ -95,7 +97,7 @@ const whileOpen = {
   leave: { target: 'closed', actions: 'left' },
 } as const;
 
-/** Nothing but the deadline moves a token, and nothing moves a socket that is closed. */
+/** Only the deadline moves a token, and no event moves a closed socket. */
 const unmoved = {
   speech: { actions: 'unchanged' },
   silence: { actions: 'unchanged' },

@@ -21,9 +21,9 @@ export interface Outcome {
 export interface Transition {
   readonly state: string;
   readonly event: string;
-  /** Null where nothing must hold. */
+  /** Null without a guard. */
   readonly guard: string | null;
-  /** It is taken when no guard before it held. */
+  /** The default: taken if no guard before it held. */
   readonly otherwise: boolean;
   /** The state that follows, which may be the same. */
   readonly target: string;
@@ -65,15 +65,15 @@ const statesOf = (machine: AnyStateMachine): StateNode[] => Object.values(machin
 
 /** Returns the transitions to try for each event, in order: the state's own, then those that every state shares. */
 function candidatesOf(state: StateNode, machine: AnyStateMachine): Map<string, Candidate[]> {
-  const found = new Map<string, Candidate[]>();
+  const candidates = new Map<string, Candidate[]>();
   for (const node of [state, machine.root]) {
     for (const [event, transitions] of node.transitions) {
-      const own = found.get(event) ?? [];
-      // None is tried behind one without a guard.
-      if (own.every(({ guard }) => guard !== undefined)) found.set(event, [...own, ...transitions]);
+      const own = candidates.get(event) ?? [];
+      // Transitions after one without a guard are never tried.
+      if (own.every(({ guard }) => guard !== undefined)) candidates.set(event, [...own, ...transitions]);
     }
   }
-  return found;
+  return candidates;
 }
 
 interface Emitter {
@@ -112,5 +112,8 @@ function outcomesOf({ actions }: Candidate, eventType: string, machine: AnyState
  * Returns an object whose unknown properties are their own names: charts show these for a value that only a live actor
  * has.
  */
-const named = (known: Record<string, unknown>): object =>
-  new Proxy(known, { get: (target, property) => target[String(property)] ?? `(${String(property)})`, has: () => true });
+const named = (implementations: Record<string, unknown>): object =>
+  new Proxy(implementations, {
+    get: (target, property) => target[String(property)] ?? `(${String(property)})`,
+    has: () => true,
+  });

@@ -1,17 +1,17 @@
 /**
- * A turn: a message and its reply (contract 6), from the call of the model to the stored end. Pieces of text never pass
- * through the machine: they are logged, stored and sent beside it.
+ * A turn: a message and its reply (contract 6), from the request to the model to the stored end. Pieces of text never
+ * pass through the machine: they are logged, stored and sent beside it.
  *
  * `waiting` has no output; `starting` has output that is not stored yet; in `answering` the chat has been answered with
  * a stream. `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the
  * store knows its end: `asking` before the chat was answered, `following` after that. The other states are final.
  *
- * A round of the model may end in calls of tools (contract 13): in `calling` they are stored together, then sent, and
- * the model is asked again once each has a result that is stored. A turn with a stored call is never withdrawn. Where
- * some wait for the caller, the turn ends with them.
+ * A round of the model may end in tool calls (contract 13): in `calling` they are stored together, then sent, and the
+ * model gets the next request once each has a stored result. A turn with a stored tool call is never withdrawn. If some
+ * of them wait for the caller, the turn ends with them.
  *
  * The reply of a spoken turn (contract 18) is stored and read as it is heard. Its model may have ended long before:
- * then it is in `voicing`. Its listener, the call, decides when it is over, and where.
+ * then the turn is in `voicing`. Its listener, the call, decides when and where the reply ends.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -23,16 +23,16 @@ const migrations: readonly Migration[] = [
 ];
 export const turnVersion = versionAfter(migrations);
 
-/** Why a model's answer is not whole: a bound of its length, or a filter of its provider. */
+/** The reason why a model's answer is incomplete: a bound of its length, or a filter of its provider. */
 export type AnswerCut = 'length' | 'content_filter';
 
 /**
- * How a turn ends: by itself, whole or cut, with calls that wait for the caller, by a request, with its session, by a
- * failure of its provider or of the voice that speaks it, or by a fault of ours.
+ * The end of a turn: by itself, complete or cut; with tool calls that wait for the caller; by a request; with its
+ * session; by a failure of its provider or of the voice that speaks it; or by a fault of ours.
  */
 export type TurnEnding = 'completed' | AnswerCut | 'tool_calls' | 'aborted' | 'expired' | 'provider' | 'voice' | 'ours';
 
-/** Why a turn is stopped: on request, with its session, or because the process ends. */
+/** The reason why a turn is stopped: on request, with its session, or because the process ends. */
 export type TurnStop = 'aborted' | 'expired' | 'drain';
 
 /**
@@ -44,29 +44,30 @@ export type ChatRefusal = 'withdrawn' | 'late' | 'unavailable';
 export const completions: ReadonlySet<TurnEnding> = new Set(['completed', 'length', 'content_filter', 'tool_calls']);
 
 export interface TurnContext {
-  /** When its time is up, in milliseconds since the epoch. */
+  /** The end of the turn's time, in milliseconds since the epoch. */
   readonly runsUntil: number;
   /** Whether several processes share the store: then a step without an answer may have been applied. */
   readonly shared: boolean;
   /** Whether a call speaks its reply. */
   readonly spoken: boolean;
-  /** Whether its chat was answered with a stream, or its call has told of it. */
+  /** Whether the chat was answered with a stream, or the call has announced the turn. */
   readonly begun: boolean;
-  /** Whether calls of tools are stored. */
+  /** Whether tool calls are stored. */
   readonly called: boolean;
   /**
-   * The end that is being stored; null before. In `voicing`, why the answer that is spoken is not whole; null if it is.
+   * The end that is being stored; null before. In `voicing`, the reason why the spoken answer is incomplete; null if it
+   * is complete.
    */
   readonly ending: TurnEnding | null;
   /** Whether only the stored output is sealed: the rest was lost with a failed step. */
   readonly asStored: boolean;
   /** Whether the store refused to renew its lease; reported once its end is stored. */
   readonly fenced: boolean;
-  /** How its chat is answered once it is withdrawn; null if it is not. */
+  /** The refusal that answers the chat once the turn is withdrawn; null for a turn that is not. */
   readonly refusal: ChatRefusal | null;
   /**
-   * When the chat and the readers have waited long enough for an end that only the store knows; null while nobody waits
-   * for one.
+   * The time at which the chat and the readers stop waiting for an end that only the store knows; null while nobody
+   * waits for one.
    */
   readonly waitUntil: number | null;
 }
@@ -82,22 +83,25 @@ export type TurnEvent =
   | { type: 'stored'; at: number }
   /** The store did not take a piece of output, for the named fault. */
   | { type: 'unstored'; at: number; fault: string }
-  /** The model has ended its answer. `cut`: why that is not whole; absent if it is. */
+  /** The model has ended its answer. `cut`: the reason why it is incomplete; absent if it is complete. */
   | { type: 'ended'; at: number; cut?: AnswerCut }
-  /** The model's round has ended in calls of tools. */
+  /** The model's round has ended in tool calls. */
   | { type: 'called'; at: number }
   /** The store has the round's calls. */
   | { type: 'noted'; at: number }
   /** Each call of the round has a result, and the store has them. */
   | { type: 'answered'; at: number }
-  /** So has each that is not for the caller to answer or to approve. */
+  /** Each call has a stored result, except those that wait for the caller. */
   | { type: 'awaited'; at: number }
   /** The provider failed. */
   | { type: 'failed'; at: number; reason: string }
   /** The output is longer than a turn may be. */
   | { type: 'overflow'; at: number }
   | { type: 'stop'; at: number; reason: TurnStop }
-  /** Its call tells of it: it was asked for in time, or the person has ended what the model was asked with early. */
+  /**
+   * The call announces the turn: it was requested in time, or the person finished early with the words that the model
+   * was sent.
+   */
   | { type: 'announced'; at: number }
   /** The listener has heard all of the reply. */
   | { type: 'heard'; at: number }
@@ -105,7 +109,7 @@ export type TurnEvent =
   | { type: 'cut'; at: number }
   /** A part of the reply was heard, and the rest cannot be spoken. */
   | { type: 'dropped'; at: number; reason: 'provider' | 'voice' | 'ours' }
-  /** Nothing of the reply was heard, and its call takes it back. */
+  /** The listener heard no part of the reply, and the call withdraws it. */
   | { type: 'unheard'; at: number }
   /** The model could not be called, for a fault of ours. */
   | { type: 'fault'; at: number; fault: string }
@@ -124,39 +128,39 @@ export type TurnEvent =
   | { type: 'unsealed'; at: number; fault: string; certain: boolean; last: boolean; until: number }
   /** All traces are removed; `stored`: now, and not only once the store answers again. */
   | { type: 'withdrawn'; at: number; stored: boolean }
-  /** The store's word on a turn that another process owns; `unknown`: it has none. */
+  /** The store's record of a turn that another process owns; `unknown`: no answer yet. */
   | { type: 'fate'; at: number; end: 'completed' | 'aborted' | 'expired' | 'failed' | 'gone' | 'unknown' }
   /** A deadline may be due. */
   | { type: 'tick'; at: number };
 
 export type TurnOutcome =
   | { type: 'unchanged' }
-  /** Store the output, beginning with what there is. */
+  /** Store the output that waits. */
   | { type: 'append' }
   /** Store the end. */
   | { type: 'seal'; reason: TurnEnding }
   /** Remove all traces. */
   | { type: 'withdraw' }
-  /** Ask the store how the turn ends. */
+  /** Read from the store how the turn ends. */
   | { type: 'follow' }
   /** Store the round's calls, then send them. */
   | { type: 'calls.store' }
   | { type: 'calls.send' }
-  /** Ask the model again, with the results. */
+  /** Send the next request to the model, with the results. */
   | { type: 'model.ask' }
-  /** Cancel what is asked of the model and of tools. */
+  /** Cancel the request to the model and the tool calls. */
   | { type: 'model.cancel' }
   | { type: 'chat.begun' }
-  /** The call is told that the model makes no more. */
+  /** Informs the call that the model produces no more text. */
   | { type: 'reply.over'; reason: 'completed' | 'provider' | 'ours' }
   | { type: 'chat.refused'; reason: ChatRefusal }
-  /** This process no longer runs the turn. */
+  /** The turn is no longer run by this process. */
   | { type: 'turn.left' }
   /** The readers get the end that is known. */
   | { type: 'readers.end' }
   /** The readers' streams end without an end of the turn: they learn it when they resume. */
   | { type: 'readers.cut' }
-  /** A request that waits for the end is told that it is stored, or that the store has not taken it yet. */
+  /** Answers a request that waits for the end: it is stored, or the store has not taken it yet. */
   | { type: 'settled' }
   | { type: 'unsettled' }
   | { type: 'provider.failed'; reason: string }
@@ -208,14 +212,14 @@ const requested = [
   { target: 'sealing', actions: ['cancel', ...seal('aborted')] },
 ] as const;
 
-/** While the chat waits for its answer. */
+/** The states in which the chat waits for its answer. */
 const whileUnanswered = {
   'lease.lost': { target: 'withdrawing', actions: ['cancel', report('lease_lost'), ...giveUp] },
   fenced: ask,
   taken: ask,
 } as const;
 
-/** Nobody knows of a turn that was asked for early. */
+/** A turn that was requested early is hidden. */
 const untold = { guard: 'isHidden', target: 'withdrawing', actions: ['cancel', ...withdraw('withdrawn')] } as const;
 const stopped = [
   untold,
@@ -244,7 +248,7 @@ const whileListenedTo = {
   ],
 } as const;
 
-/** While the model answers. */
+/** The states in which the model answers. */
 const whileAnswering = {
   ...whileListenedTo,
   ended: [
@@ -257,7 +261,7 @@ const whileAnswering = {
     { guard: 'isSpoken', target: 'voicing', actions: ['reportProvider', replyOver('provider')] },
     { target: 'sealing', actions: ['reportProvider', ...seal('provider')] },
   ],
-  // Nothing is sent before the person has ended.
+  // A turn sends no tool call before the person has finished.
   called: [
     { guard: 'isHidden', target: 'calling', actions: 'unchanged' },
     { target: 'calling', actions: 'store' },
@@ -274,7 +278,7 @@ const whileAnswering = {
   ],
 } as const;
 
-/** While readers know of the turn, and its end is not being stored. */
+/** The states in which readers know of the turn and its end is not being stored. */
 const whileBegun = {
   // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is
   // sealed once the store is back.
@@ -366,7 +370,7 @@ export const turnMachine = setup({
     noteFenced: assign({ fenced: true }),
     noteRefusal: assign((_, { reason }: { reason: ChatRefusal }) => ({ refusal: reason })),
     noteWait: assign(({ event }) => ({ waitUntil: 'until' in event ? event.until : null })),
-    // Readers wait no longer for an end that is sent again and again.
+    // Readers do not wait for an end that is sent again and again.
     keepWait: assign(({ context, event }) => ({
       waitUntil: context.waitUntil ?? ('until' in event ? event.until : null),
     })),
@@ -376,7 +380,7 @@ export const turnMachine = setup({
   id: 'turn',
   context: ({ input }) => begunTurn(input),
   initial: 'waiting',
-  // An event that a state does not name comes too late for it, or too early.
+  // An event that a state does not name comes too late or too early for it.
   on: {
     output: unchanged,
     stored: unchanged,
@@ -458,7 +462,7 @@ export const turnMachine = setup({
         announced: { actions: [...begin, 'store'] },
         stored: [{ guard: 'isBegun', actions: 'unchanged' }, { actions: [...begin] }],
         noted: [{ guard: 'isBegun', actions: ['noteCalled', 'send'] }, { actions: ['noteCalled', ...begin, 'send'] }],
-        // Before they are stored nothing is sent that could be answered.
+        // The calls are stored before any is sent.
         answered: [
           { guard: 'isUnbegun', actions: 'unchanged' },
           { target: 'answering', actions: 'ask' },
@@ -467,7 +471,7 @@ export const turnMachine = setup({
           { guard: 'isUnbegun', actions: 'unchanged' },
           { target: 'sealing', actions: [...seal('tool_calls')] },
         ],
-        // There are no more rounds.
+        // The last round has ended.
         ended: whileAnswering.ended,
         unstored: [
           { guard: 'isUnbegun', target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] },
@@ -517,8 +521,8 @@ export const turnMachine = setup({
           { guard: 'isFenced', target: 'failed', actions: [report('lease_lost'), ...end] },
           { target: 'failed', actions: [...end] },
         ],
-        // While the store may have applied the end, the same end is sent again and readers get none. Once it certainly
-        // has not, the turn failed.
+        // The store may have applied the end: the same end is sent again, and readers get none. Once the store
+        // certainly has not, the turn fails.
         unsealed: [
           { guard: 'isUnbegun', target: 'withdrawing', actions: ['reportFault', ...giveUp] },
           { guard: 'isLastAlone', target: 'failed', actions: ['reportFault', 'unsettle', 'endReaders', 'leave'] },
@@ -547,8 +551,8 @@ export const turnMachine = setup({
     asking: {
       description: 'Taken over elsewhere; the chat waits to hear how the turn ends.',
       on: {
-        // The store took the first output under this turn's own fence: its end is stored like that of a turn whose
-        // lease is not renewed.
+        // The store took the first output under this turn's own fence: its end is stored as if the lease were not
+        // renewed.
         stored: { target: 'sealing', actions: [...begin, 'endWait', 'noteFenced', ...seal('ours')] },
         unstored: { target: 'withdrawing', actions: ['reportFault', ...giveUp] },
         // An end by request was answered, and stays. A chat that gets an error leaves nothing behind.

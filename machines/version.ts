@@ -40,8 +40,8 @@ export function migrated<Stored extends StoredState>(
   { machine, version, migrations }: MachineKind,
   stored: Stored,
 ): Stored | null {
-  const found = stored.version === version ? stored : broughtUp(stored, version, migrations);
-  return found !== null && Object.hasOwn(machine.states, found.state) ? found : null;
+  const state = stored.version === version ? stored : broughtUp(stored, version, migrations);
+  return state !== null && Object.hasOwn(machine.states, state.state) ? state : null;
 }
 
 function broughtUp<Stored extends StoredState>(
@@ -50,8 +50,8 @@ function broughtUp<Stored extends StoredState>(
   migrations: readonly Migration[],
 ): Stored | null {
   if (!Number.isInteger(stored.version) || stored.version < 1 || stored.version > version) return null;
-  let found: MachineState = stored;
-  for (const migration of migrations.slice(stored.version - 1)) found = migration(found);
-  const { state, context } = found;
+  let migrating: MachineState = stored;
+  for (const migration of migrations.slice(stored.version - 1)) migrating = migration(migrating);
+  const { state, context } = migrating;
   return { ...stored, version, state, context };
 }

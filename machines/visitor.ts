@@ -1,6 +1,6 @@
 /**
- * A visitor of an assistant's public link or widget (contract 9): whether a place is taken and minutes are counted. As
- * with a key's budgets the store's atomic step decides what a limit lets through; the machine is told the verdict.
+ * A visitor of an assistant's public link or widget (contract 9): whether a place is taken and minutes are counted. The
+ * store's atomic step decides what a limit lets through, as with a key's budgets; the machine receives the verdict.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -9,14 +9,17 @@ import { versionAfter, type MachineKind, type Migration } from './version.ts';
 const migrations: readonly Migration[] = [];
 export const visitorVersion = versionAfter(migrations);
 
-/** Why a message was refused: the limit, and when it may let the next one pass, in milliseconds since the epoch. */
+/**
+ * The reason why a message was refused: the limit, and when it may let the next one pass, in milliseconds since the
+ * epoch.
+ */
 export interface LimitRefusal {
   readonly limit: string;
   readonly until: number;
 }
 
 export interface VisitorContext {
-  /** When the last of the visitor's clocks runs out, in milliseconds since the epoch. */
+  /** The end of the visitor's last clock, in milliseconds since the epoch. */
   readonly clockUntil: number;
   /** Null unless a limit refused the last message. */
   readonly refusal: LimitRefusal | null;
@@ -28,11 +31,11 @@ export interface VisitorContext {
  */
 export type VisitorEvent =
   | { type: 'message'; at: number; refusal: LimitRefusal | null; clockUntil: number }
-  /** A reply is over, however it ended. */
+  /** A reply has ended, in any way. */
   | { type: 'sealed'; at: number; clockUntil: number }
   /** The visitor has ended the last session whose clock ran. */
   | { type: 'left'; at: number }
-  /** A clock may have run out, or a refusal be over. */
+  /** A clock may have run out, or a refusal have expired. */
   | { type: 'tick'; at: number };
 
 export type VisitorOutcome =

@@ -18,7 +18,7 @@ export interface WorkspaceContext {
 export type WorkspaceEvent =
   /** A turn needs a slot. */
   | { type: 'acquire' }
-  /** A turn is over. */
+  /** A turn has ended. */
   | { type: 'release' }
   /** The console changed the ceiling. */
   | { type: 'configure'; max: number }

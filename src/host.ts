@@ -157,7 +157,7 @@ export class Host {
 
   /**
    * Notices only save time: without them an owner gets a stop request with its next renewal, and cached records are
-   * read again when they are too old.
+   * read again after `catalogFreshMs`.
    */
   #listen(): void {
     const watching = this.#store.watch((notice) => this.#hear(notice));

@@ -26,8 +26,8 @@ const bracketed = /^\[([^\]]+)\](?::\d{1,5})?$/;
 const withPort = /^([\d.]+):\d{1,5}$/;
 
 /**
- * The address that a proxy has noted, spelt as that of a peer: without brackets, port and zone, and IPv4 taken out of
- * IPv6. Null if it is none.
+ * The address that a proxy has noted, spelt like a peer's: without brackets, port and zone, and IPv4 taken out of IPv6.
+ * Null for text that is not an address.
  */
 function hopAddress(hop: string): string | null {
   const address = bracketed.exec(hop)?.[1] ?? withPort.exec(hop)?.[1] ?? hop;
@@ -41,7 +41,7 @@ function hopAddress(hop: string): string | null {
 export const isBehindTrustedProxy = ({ remoteAddress }: RequestHead, trustedProxies: readonly string[]): boolean =>
   trustedProxies.length > 0 && isTrusted(trustedList(trustedProxies), remoteAddress);
 
-/** Whether the client came by TLS, which only a proxy that is trusted can say. */
+/** Whether the client came by TLS, which only a trusted proxy can report. */
 export const cameByTls = (head: RequestHead, trustedProxies: readonly string[]): boolean =>
   isBehindTrustedProxy(head, trustedProxies) &&
   head.headers('x-forwarded-proto')[0]?.split(',')[0]!.trim().toLowerCase() === 'https';

@@ -13,14 +13,14 @@ import type { RequestHead, ResponseHeaders } from '../base/edge.ts';
 
 type OriginConfig = Pick<Config, 'publicUrl' | 'consoleOrigins' | 'trustedProxies'>;
 
-/** The origin at which the client reached this server, whoever's name it is; null if it cannot be told. */
+/** The origin at which the client reached this server, under any of the server's names; null if it is unknown. */
 export function reachedOrigin(head: RequestHead, { trustedProxies }: Pick<Config, 'trustedProxies'>): string | null {
   const forwarded = isBehindTrustedProxy(head, trustedProxies)
     ? head.headers('x-forwarded-host')[0]?.split(',')[0]!.trim()
     : undefined;
   const host = forwarded || head.headers('host')[0];
   const url = `${cameByTls(head, trustedProxies) ? 'https' : 'http'}://${host}`;
-  // Nothing but a host and a port, which the origin shows without its default.
+  // A host and a port only; the origin omits a default port.
   return host !== undefined && /^[\w.:[\]-]+$/.test(host) && URL.canParse(url) ? new URL(url).origin : null;
 }
 

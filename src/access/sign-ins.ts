@@ -41,11 +41,11 @@ export class SignIns {
   readonly #clock: Clock;
   readonly #ids: Ids;
   readonly #log: Log;
-  /** Tells apart the operator tokens under which sign-ins began. */
+  /** Identifies the operator token under which a sign-in began. */
   readonly #operator: string;
   /** Other servers on the same host are sent the cookie too: under this name it is of one installation. */
   readonly cookieName: string;
-  /** When sign-ins were used last, where the store does not know it yet: by id, in Unix seconds. */
+  /** The last use of sign-ins that the store does not know yet: by id, in Unix seconds. */
   readonly #seen = new Map<string, number>();
   #seeing: Timer | null = null;
   /** The callbacks that run when a sign-in ends, by its id. */
@@ -99,12 +99,14 @@ export class SignIns {
       if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
   }
 
-  /** Takes a link away and returns it; null if there is none. If several processes do so at once, one gets it. */
+  /**
+   * Consumes a link and returns it; null if it does not exist. If several processes consume it at once, one gets it.
+   */
   async takeLink(token: string): Promise<SignInLink | null> {
-    const found = await this.#store.catalog.read('sign_in_link', installation, linkId(token));
-    if (found === null || !(await this.#remove('sign_in_link', found.record.id))) return null;
-    const { operator, expiresAt } = found.record;
-    return operator === this.#operator && this.#now() < expiresAt ? found.record : null;
+    const stored = await this.#store.catalog.read('sign_in_link', installation, linkId(token));
+    if (stored === null || !(await this.#remove('sign_in_link', stored.record.id))) return null;
+    const { operator, expiresAt } = stored.record;
+    return operator === this.#operator && this.#now() < expiresAt ? stored.record : null;
   }
 
   /** Signs a person in: the person of a link, or without a link the operator. */
@@ -128,7 +130,7 @@ export class SignIns {
     return { signIn, cookie: `${id.slice('sin_'.length)}.${secret}` };
   }
 
-  /** The sign-in of a cookie, which is used with that; null if it is unknown, ended or past its time. */
+  /** The sign-in of a cookie, which counts as a use; null if it is unknown, has ended or has expired. */
   async use(cookie: string): Promise<ShownSignIn | null> {
     const [, id, secret] = cookiePattern.exec(cookie) ?? [];
     if (id === undefined) return null;
@@ -141,15 +143,15 @@ export class SignIns {
 
   /** Returns all valid sign-ins, the latest first. */
   async list(): Promise<SignIn[]> {
-    const found: SignIn[] = [];
+    const signIns: SignIn[] = [];
     for await (const stored of this.#all('sign_in')) {
       const signIn = this.#withUse(stored);
-      if (this.#isAlive(signIn)) found.push(signIn);
+      if (this.#isAlive(signIn)) signIns.push(signIn);
     }
-    return found.reverse();
+    return signIns.reverse();
   }
 
-  /** Ends a sign-in with all that is open for it; resolves with whether it was one. */
+  /** Ends a sign-in with everything that is open for it; resolves with whether it existed. */
   async end(id: string): Promise<boolean> {
     const was = (await this.#readLive(id)) !== null;
     const removed = await this.#remove('sign_in', id);
@@ -171,8 +173,8 @@ export class SignIns {
   }
 
   /**
-   * Calls back once when the sign-in ends, in whichever process, within a second or so; returns a function that stops
-   * it. The store is asked only while something waits.
+   * Calls back once when the sign-in ends, in any process, within a second or so; returns a function that stops it. The
+   * store is polled only while something waits.
    */
   whenOver(id: string, over: () => void): () => void {
     const waiting = this.#open.get(id) ?? new Set();
@@ -198,7 +200,7 @@ export class SignIns {
       try {
         if ((await this.#readLive(id)) === null) this.#close(id);
       } catch (error) {
-        // The store is away: open sockets stay until the store says that their sign-in is over.
+        // The store is away: open sockets stay until the store reports that their sign-in has ended.
         this.#log.warn({ err: error }, 'sign-ins with open sockets could not be looked up');
         break;
       }
@@ -213,9 +215,9 @@ export class SignIns {
   }
 
   async #readLive(id: string): Promise<SignIn | null> {
-    const found = await this.#read(id);
-    const signIn = found && this.#withUse(found.record);
-    return signIn !== null && this.#isAlive(signIn) ? found!.record : null;
+    const stored = await this.#read(id);
+    const signIn = stored && this.#withUse(stored.record);
+    return signIn !== null && this.#isAlive(signIn) ? stored!.record : null;
   }
 
   #isAlive(signIn: SignIn): boolean {
@@ -237,10 +239,10 @@ export class SignIns {
     this.#seeing = null;
     try {
       for (const [id, at] of seen) {
-        const found = await this.#read(id);
+        const stored = await this.#read(id);
         // If another process writes at the same moment, its time is as good.
-        if (found !== null && found.record.lastSeenAt < at)
-          await this.#store.catalog.replace('sign_in', { ...found.record, lastSeenAt: at }, found.version);
+        if (stored !== null && stored.record.lastSeenAt < at)
+          await this.#store.catalog.replace('sign_in', { ...stored.record, lastSeenAt: at }, stored.version);
         if (this.#seen.get(id) === at) this.#seen.delete(id);
       }
     } catch (error) {
@@ -250,7 +252,7 @@ export class SignIns {
       this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
   }
 
-  /** Removes sign-ins that are over, and the least recently used ones if there are too many. */
+  /** Removes sign-ins that have ended, and the least recently used ones if there are too many. */
   async #makeRoom(): Promise<void> {
     const alive: SignIn[] = [];
     for await (const stored of this.#all('sign_in')) {

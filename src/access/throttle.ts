@@ -20,7 +20,7 @@ export class AddressThrottle {
   readonly #clock: Clock;
   readonly #ceiling: number;
   readonly #terms: Terms;
-  /** By network, the latest at the end. */
+  /** Entries by network, the latest at the end. */
   readonly #buckets = new Map<string, Bucket>();
 
   /** `ceiling`: how many requests a minute pass from one address; `debt`: whether a refusal costs one as well. */
@@ -83,7 +83,7 @@ export class SignInThrottle {
   }
 }
 
-/** In place of an address. */
+/** The key in place of an address. */
 const everybody = 'everybody';
 
 /** The network of one client: an IPv4 address, or 56 bits of an IPv6 address (contract 4). */

@@ -9,7 +9,7 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
 import { replacedSecrets, type Tool } from '../store/records/tools.ts';
 
-/** How many opened secrets are kept. */
+/** The number of opened secrets that are kept. */
 const openedMax = 1000;
 /** The first byte. */
 const formats = { row: 1, destination: 2 } as const;
@@ -29,7 +29,7 @@ export interface SealedHolder extends Holder {
   readonly sealed: Uint8Array;
 }
 
-/** The holder of a tool's signing secrets: the tool itself, whatever its URL. */
+/** The holder of a tool's signing secrets: the tool itself, independent of its URL. */
 export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({
   id,
   workspaceId,
@@ -43,7 +43,7 @@ export function signingSecrets(tool: Tool): SealedHolder[] {
   return [tool, ...replacedSecrets(tool)].flatMap(({ sealed }) => (sealed ? [{ ...holder, sealed }] : []));
 }
 
-/** How a secret is sealed. */
+/** The form in which a secret is sealed. */
 export interface Sealing {
   readonly secret: 'present' | 'previous';
   /** To where it may go; earlier versions bound it to its row alone. */
@@ -78,8 +78,8 @@ export function openVault(secret: string, ids: Ids, previous: string | null = nu
       return Buffer.concat([Buffer.of(formats.destination), nonce, body, cipher.getAuthTag()]);
     },
     open(holder) {
-      const known = opened.get(rowOf(holder.workspaceId, holder.id));
-      if (known !== undefined && isSame(known, holder)) return known.text;
+      const cached = opened.get(rowOf(holder.workspaceId, holder.id));
+      if (cached !== undefined && isSame(cached, holder)) return cached.text;
       const text = decipher(present, holder) ?? (before && decipher(before, holder));
       // A secret that was stored with white space at its ends would be sent with it.
       return text === null ? null : remember(holder, text.trim());

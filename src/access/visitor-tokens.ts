@@ -16,13 +16,13 @@ export interface VisitorClaims {
   readonly id: string;
   readonly assistantId: string;
   readonly channel: 'link' | 'widget';
-  /** Whole seconds, from which it is good no longer. */
+  /** The Unix second from which the token is no longer valid. */
   readonly expiresAt: number;
 }
 
 export interface VisitorTokens {
   seal(claims: VisitorClaims): string;
-  /** The claims of a token of this assistant, be it past its time; null for any other text. */
+  /** The claims of a token of this assistant, expired or not; null for any other text. */
   open(token: string, assistantId: string): VisitorClaims | null;
   /** The name of a network on the UTC day of `nowMs`. */
   addressKey(network: string, nowMs: number): string;
@@ -43,15 +43,15 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
   return {
     seal: (claims) => `${headOf(claims)}.${macOf(keys[0]!, claims).toString('base64url')}`,
     open(token, assistantId) {
-      const found = pattern.exec(token);
-      if (found === null) return null;
+      const match = pattern.exec(token);
+      if (match === null) return null;
       const claims: VisitorClaims = {
-        id: found[1]!,
+        id: match[1]!,
         assistantId,
-        channel: found[2] as VisitorClaims['channel'],
-        expiresAt: parseInt(found[3]!, 36),
+        channel: match[2] as VisitorClaims['channel'],
+        expiresAt: parseInt(match[3]!, 36),
       };
-      const mac = Buffer.from(found[4]!, 'base64url');
+      const mac = Buffer.from(match[4]!, 'base64url');
       // Other spellings of the same bytes are not our tokens.
       const isOurs =
         `${headOf(claims)}.${mac.toString('base64url')}` === token &&

@@ -12,20 +12,17 @@ import type { Cause, Snapshot } from '../store/store.ts';
 import { nobody } from './cause.ts';
 import { Inspector, type ActorIdentity, type Decision } from './inspector.ts';
 
-export interface Stateful<Event extends { type: string }, Outcome extends { type: string }> {
+export interface MachineInstance<Event extends { type: string }, Outcome extends { type: string }> {
   /**
    * Sends the machine an event that needs no commit, and shows it to the watchers: `seq` is the number of the step
    * before it. Returns the outcomes that the machine emitted, in order. Throws a fault of the machine, and then the
    * state is unchanged.
    */
   send(event: Event, seq?: number, cause?: Cause): Outcome[];
-  /**
-   * Sends the machine an event without showing it to anybody: `tell` shows it once it is committed, `restore` undoes
-   * it.
-   */
+  /** Sends the machine an event that nobody sees yet: `publish` shows it once it is committed, `restore` undoes it. */
   decide(event: Event): Decision<Event, Outcome>;
   /** Shows the watchers a decision that can no longer be undone. */
-  tell(decision: Decision, seq: number, cause: Cause): void;
+  publish(decision: Decision, seq: number, cause: Cause): void;
   /** The machine's current state. */
   readonly state: string;
   readonly context: unknown;
@@ -44,7 +41,7 @@ export interface Stateful<Event extends { type: string }, Outcome extends { type
  * A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it.
  */
 export interface MachineDraft<Event extends { type: string }, Outcome extends { type: string }> extends Pick<
-  Stateful<Event, Outcome>,
+  MachineInstance<Event, Outcome>,
   'send' | 'state' | 'context' | 'snapshot'
 > {
   /** The copy's decision on each of its events, in order. */
@@ -72,9 +69,9 @@ export class UnreadableSnapshot extends Error {
 
 /** The stored snapshot, migrated to this version of the machine. Throws `UnreadableSnapshot`. */
 export function migratedSnapshot(kind: MachineKind, stored: Snapshot): Snapshot {
-  const found = migrated(kind, stored);
-  if (found === null) throw new UnreadableSnapshot(kind, stored);
-  return found;
+  const snapshot = migrated(kind, stored);
+  if (snapshot === null) throw new UnreadableSnapshot(kind, stored);
+  return snapshot;
 }
 
 /**
@@ -86,22 +83,25 @@ export function openActor<Event extends { type: string }, Outcome extends { type
   from: { snapshot: Snapshot } | { input: unknown },
   identity: ActorIdentity,
   inspector: Inspector,
-): Stateful<Event, Outcome> {
+): MachineInstance<Event, Outcome> {
   const steps = stepsOf(kind.machine);
   const start = 'snapshot' in from ? migratedSnapshot(kind, from.snapshot) : steps.begin(from.input);
-  return new Standing<Event, Outcome>(steps, kind, start, identity, inspector);
+  return new LiveInstance<Event, Outcome>(steps, kind, start, identity, inspector);
 }
 
-class Standing<Event extends { type: string }, Outcome extends { type: string }> implements Stateful<Event, Outcome> {
+class LiveInstance<Event extends { type: string }, Outcome extends { type: string }> implements MachineInstance<
+  Event,
+  Outcome
+> {
   state: string;
   context: unknown;
-  readonly #steps: Steps;
+  readonly #steps: MachineRunner;
   readonly #kind: MachineKind;
   readonly #identity: ActorIdentity;
   readonly #inspector: Inspector;
 
   constructor(
-    steps: Steps,
+    steps: MachineRunner,
     kind: MachineKind,
     { state, context }: MachineState,
     identity: ActorIdentity,
@@ -118,7 +118,7 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
   send(event: Event, seq = 0, cause = nobody): Outcome[] {
     if (this.#inspector.watched) {
       const decision = this.decide(event);
-      this.tell(decision, seq, cause);
+      this.publish(decision, seq, cause);
       return decision.outcomes;
     }
     const { state, context, outcomes } = this.#steps.step(this, event);
@@ -135,7 +135,7 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
     return { event, from, to: state, context, outcomes: outcomes as Outcome[] };
   }
 
-  tell(decision: Decision, seq: number, cause: Cause): void {
+  publish(decision: Decision, seq: number, cause: Cause): void {
     this.#inspector.event(this.#identity, decision, seq, cause);
   }
 
@@ -157,7 +157,7 @@ class Standing<Event extends { type: string }, Outcome extends { type: string }>
 const unwatched = new Inspector();
 
 class Copy<Event extends { type: string }, Outcome extends { type: string }>
-  extends Standing<Event, Outcome>
+  extends LiveInstance<Event, Outcome>
   implements MachineDraft<Event, Outcome>
 {
   readonly decisions: Decision<Event, Outcome>[] = [];
@@ -170,7 +170,7 @@ class Copy<Event extends { type: string }, Outcome extends { type: string }>
 }
 
 /** A machine with its functions and tables, shared by all actors of that machine. */
-class Steps {
+class MachineRunner {
   readonly #machine: AnyStateMachine;
   /** Null where only XState can run the machine. */
   readonly #plain: PlainTransition | null;
@@ -201,25 +201,22 @@ class Steps {
   }
 
   #in(state: string): AnyMachineSnapshot {
-    let found = this.#states.get(state);
-    if (found === undefined)
-      this.#states.set(
-        state,
-        (found = this.#machine.resolveState({ value: state, context: {} }) as AnyMachineSnapshot),
-      );
-    return found;
+    let step = this.#states.get(state);
+    if (step === undefined)
+      this.#states.set(state, (step = this.#machine.resolveState({ value: state, context: {} }) as AnyMachineSnapshot));
+    return step;
   }
 }
 
-const known = new WeakMap<AnyStateMachine, Steps>();
+const runnerByMachine = new WeakMap<AnyStateMachine, MachineRunner>();
 
-function stepsOf(machine: AnyStateMachine): Steps {
-  let steps = known.get(machine);
-  if (steps === undefined) known.set(machine, (steps = new Steps(machine)));
+function stepsOf(machine: AnyStateMachine): MachineRunner {
+  let steps = runnerByMachine.get(machine);
+  if (steps === undefined) runnerByMachine.set(machine, (steps = new MachineRunner(machine)));
   return steps;
 }
 
-/** The code of the first refusal among the outcomes; null if there is none. */
+/** The code of the first refusal among the outcomes; null without a refusal. */
 export function refusalOf(outcomes: readonly { type: string }[]): ErrorName | null {
   const refused = outcomes.find((outcome) => outcome.type === 'refused') as { code: ErrorName } | undefined;
   return refused?.code ?? null;

@@ -1,4 +1,4 @@
-/** The cause of a step that no request caused. */
+/** The cause of a step without a request. */
 import type { Cause } from '../store/store.ts';
 
 /** A deadline, a restart, or a step of the process itself. */

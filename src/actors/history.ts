@@ -5,11 +5,11 @@ import { limits } from '../base/limits.ts';
 import { firstLine } from '../base/text.ts';
 import type { Unsealed } from '../store/records.ts';
 import type { Cause, Move, Session, Snapshot, TurnPast } from '../store/store.ts';
-import { openActor, UnreadableSnapshot, type Stateful } from './actor.ts';
+import { openActor, UnreadableSnapshot, type MachineInstance } from './actor.ts';
 import { Inspector, type Decision } from './inspector.ts';
 
 /**
- * A step that was decided: `seq` is the number that it will have, `stored` the snapshot after it, `turn` the past of
+ * A step that was decided: `seq` is the number that it will have, `stored` the snapshot after it, `turn` the events of
  * the turn that it ends.
  */
 export function moveOf(
@@ -73,12 +73,11 @@ export function createdMove(stored: Snapshot, atMs: number, cause: Cause): Move 
 const unwatched = new Inspector();
 
 /**
- * The stored snapshot after each of the moves: their fold through the machine. Null where it is not known: before the
- * first checkpoint, behind a step that no history has, and after steps of another version of the machine, each until
- * the next checkpoint.
+ * The stored snapshot after each of the moves: their fold through the machine. Null before the first checkpoint, after
+ * a step that no history has, and after steps of another version of the machine, each until the next checkpoint.
  */
 export function* folded(kind: MachineKind, moves: Iterable<Move>): Generator<Snapshot | null> {
-  let machine: Stateful<{ type: string }, { type: string }> | null = null;
+  let machine: MachineInstance<{ type: string }, { type: string }> | null = null;
   let seq = 0;
   for (const move of moves) {
     const follows: boolean = machine !== null && move.seq === seq + 1 && move.version === kind.version;
@@ -90,7 +89,7 @@ export function* folded(kind: MachineKind, moves: Iterable<Move>): Generator<Sna
 }
 
 /** Null if this process cannot read the snapshot. */
-function opened(kind: MachineKind, snapshot: Snapshot): Stateful<{ type: string }, { type: string }> | null {
+function opened(kind: MachineKind, snapshot: Snapshot): MachineInstance<{ type: string }, { type: string }> | null {
   try {
     return openActor(kind, { snapshot }, { kind: kind.name, id: '', workspaceId: '' }, unwatched);
   } catch (error) {

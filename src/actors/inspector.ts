@@ -25,7 +25,7 @@ export interface InspectedEvent extends Decision {
   readonly actor: ActorIdentity;
   /**
    * Committed steps of the actor so far, from 1: the version of its record. An event that commits nothing has the
-   * number of the step before it. A socket, of which nothing is stored, counts the events that it did not refuse.
+   * number of the step before it. A socket is not stored: it counts the events that it did not refuse.
    */
   readonly seq: number;
   /** Milliseconds since the epoch. */

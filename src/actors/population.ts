@@ -60,8 +60,8 @@ export class Population<R extends Resident> {
   }
 
   /**
-   * The live actor, or the one that `load` returns; null if there is none. Calls with the same `asker` share one load:
-   * a call for another workspace must not get its answer.
+   * The live actor, or the one that `load` returns; null without either. Calls with the same `asker` share one load: a
+   * call for another workspace must not get its answer.
    */
   activate(id: string, load: () => Promise<R | null>, asker = ''): R | Promise<R | null> {
     return this.peek(id) ?? this.#load(id, load, asker);
@@ -75,7 +75,7 @@ export class Population<R extends Resident> {
       loading = load().then((resident) => {
         if (resident === null) return null;
         if (this.#loading.get(id) === loads) return this.#admit(id, resident);
-        // Discarded while it was loaded: the store may have another record by now, or none.
+        // Discarded during its load: the store may have another record by now, or none.
         resident.passivated();
         return this.activate(id, load, asker);
       });
@@ -132,9 +132,9 @@ export class Population<R extends Resident> {
   #makeRoom(): void {
     const now = this.#clock.monotonic();
     if (now < this.#heldUntil) return;
-    const kept = Math.floor(this.#liveMax * limits.cacheShareKept);
+    const keptMax = Math.floor(this.#liveMax * limits.cacheShareKept);
     for (const [id, resident] of this.#idle) {
-      if (this.#live.size <= kept) return;
+      if (this.#live.size <= keptMax) return;
       this.#heldUntil = resident.usedAt + this.#heldMs;
       if (now < this.#heldUntil) return;
       if (resident.busy) this.#idle.delete(id);

@@ -1,7 +1,7 @@
 /**
- * The refusals of a live actor, and its moves between states of which the store knows nothing: that a key's debt is
- * paid off. They commit nothing, so they are kept in memory, while the actor is awake, and equal ones in a row are
- * counted together.
+ * Refusals of a live actor, and its moves between states that the store does not know, such as the end of a key's debt.
+ * They commit nothing, so they are kept in memory while the actor is awake, and equal ones in a row are counted
+ * together.
  */
 import { limits } from '../base/limits.ts';
 import type { Cause } from '../store/store.ts';
@@ -12,7 +12,7 @@ export type Refused = Pick<Decision, 'event' | 'from' | 'to'> & {
   readonly outcomes: readonly { readonly type: string }[];
 };
 
-/** Equal ones in a row. */
+/** The count of equal events in a row. */
 export interface RepeatedRefusal {
   /** The number of the actor's step before them. */
   readonly seq: number;
@@ -24,7 +24,7 @@ export interface RepeatedRefusal {
   readonly from: string;
   readonly to: string;
   readonly outcomes: readonly { readonly type: string }[];
-  /** The time and the cause of the last of them. */
+  /** The time and the cause of the last equal event. */
   readonly atMs: number;
   readonly cause: Cause;
   readonly count: number;

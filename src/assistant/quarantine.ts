@@ -60,19 +60,19 @@ const isTakenAgain = ({ name, quarantined }: OfferedFunction, { origin, withheld
 
 /** The function as it is stored after that: as it was where its definition is not the one that was offered. */
 function markedAs(
-  known: ToolFunction,
+  stored: ToolFunction,
   changed: readonly OfferedFunction[],
   taken: OfferTaken,
   mark: Quarantine,
 ): ToolFunction {
-  const offered = changed.find(({ name }) => name === known.name);
+  const offered = changed.find(({ name }) => name === stored.name);
   if (
     offered === undefined ||
-    !isDeepStrictEqual([known.description, known.parameters], [offered.description, offered.parameters])
+    !isDeepStrictEqual([stored.description, stored.parameters], [offered.description, offered.parameters])
   )
-    return known;
-  if (isRefused({ ...offered, quarantined: known.quarantined }, taken)) return { ...known, quarantined: mark };
-  if (!isTakenAgain({ ...offered, quarantined: known.quarantined }, taken)) return known;
-  const { quarantined: _, ...free } = known;
+    return stored;
+  if (isRefused({ ...offered, quarantined: stored.quarantined }, taken)) return { ...stored, quarantined: mark };
+  if (!isTakenAgain({ ...offered, quarantined: stored.quarantined }, taken)) return stored;
+  const { quarantined: _, ...free } = stored;
   return free;
 }

@@ -57,25 +57,25 @@ export class ToolClient {
     const { store, clock } = this.#parts;
     if ((await this.#accessOf(tool)) === null) return this.#counted('refused');
     if (tool.callsPerMinute === null) return null;
-    const asked = {
+    const bucket = {
       kind: 'bucket',
       name: `tool/${tool.id}`,
       ceiling: tool.callsPerMinute,
       periodMs: minuteMs,
       cost: 1,
     } as const;
-    const [taken] = await store.limits.take({ workspaceId: tool.workspaceId, asked: [asked], nowMs: clock.now() });
+    const [taken] = await store.limits.take({ workspaceId: tool.workspaceId, asked: [bucket], nowMs: clock.now() });
     return taken!.passed ? null : this.#counted('limit');
   }
 
   /** Sends a call, and counts it. Never rejects. */
-  call(offered: OfferedFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+  call(offered: OfferedFunction, call: AskedCall, signal: AbortSignal): Promise<ToolResult> {
     return this.#timed(async () => {
       const { toolId } = offered;
-      const tool = toolId === null ? null : await this.#parts.host.tools.of(asked.context.workspaceId, toolId);
+      const tool = toolId === null ? null : await this.#parts.host.tools.of(call.context.workspaceId, toolId);
       return tool === null
         ? { status: 'failed', error: 'unreachable', didNotAct: true }
-        : this.#send(tool, offered, asked, signal);
+        : this.#send(tool, offered, call, signal);
     });
   }
 
@@ -86,10 +86,10 @@ export class ToolClient {
   async test(
     tool: Tool,
     { name, parameters }: CalledFunction,
-    given: Readonly<Record<string, unknown>>,
+    input: Readonly<Record<string, unknown>>,
     callId: string,
   ): Promise<ToolResult> {
-    const checked = checkArguments(parameters, textOf(given) ?? tooDeep);
+    const checked = checkArguments(parameters, textOf(input) ?? tooDeep);
     if (checked === null) return { status: 'failed', error: this.#counted('arguments') };
     const error = await this.#admit(tool);
     if (error !== null) return { status: 'failed', error };
@@ -119,13 +119,13 @@ export class ToolClient {
   async #send(
     tool: Tool,
     { name, parameters }: CalledFunction,
-    asked: AskedCall,
+    call: AskedCall,
     signal: AbortSignal,
   ): Promise<ToolResult> {
     const access = await this.#accessOf(tool);
     if (access === null) return { status: 'failed', error: 'refused', didNotAct: true };
     const remoteName = tool.functions.find((one) => one.name === name)?.remoteName ?? name;
-    return this.#parts.caller.call(access, { name: remoteName, parameters }, asked, signal);
+    return this.#parts.caller.call(access, { name: remoteName, parameters }, call, signal);
   }
 
   /** The list of an MCP server, or the step at which it could not be read. */
@@ -181,11 +181,11 @@ export class ToolClient {
   async #credentialHeaders({ workspaceId, credentialId, url }: Tool): Promise<Record<string, string> | null> {
     const { host, vault } = this.#parts;
     if (credentialId === null) return {};
-    const found = await host.credentials.of(workspaceId, credentialId);
-    if (found?.kind !== 'tool' || url === null || !isAt(url, found.baseUrl)) return null;
-    const secret = vault.open(found);
-    if (secret === null || (found.header != null && !maySendIn(found.header))) return null;
-    return found.header ? { [found.header.toLowerCase()]: secret } : { authorization: `Bearer ${secret}` };
+    const credential = await host.credentials.of(workspaceId, credentialId);
+    if (credential?.kind !== 'tool' || url === null || !isAt(url, credential.baseUrl)) return null;
+    const secret = vault.open(credential);
+    if (secret === null || (credential.header != null && !maySendIn(credential.header))) return null;
+    return credential.header ? { [credential.header.toLowerCase()]: secret } : { authorization: `Bearer ${secret}` };
   }
 }
 

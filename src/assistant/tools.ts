@@ -120,14 +120,14 @@ export class AssistantTools implements TurnTools {
   call(
     offered: OfferedFunction,
     callId: string,
-    given: Readonly<Record<string, unknown>>,
+    input: Readonly<Record<string, unknown>>,
     turnId: string,
     signal: AbortSignal,
     stands: () => Promise<boolean>,
   ): Promise<ToolResult> {
     const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
     const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, ...personOf(this.#session) };
-    return this.#services.tools.call(offered, { callId, arguments: given, context, stands }, signal);
+    return this.#services.tools.call(offered, { callId, arguments: input, context, stands }, signal);
   }
 }
 

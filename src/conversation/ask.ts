@@ -1,12 +1,12 @@
 /**
- * A question to an assistant and its whole answer, for a front whose callers do not read a stream of ours (contract
- * 15).
+ * A question to an assistant and its whole answer, for a protocol adapter whose callers do not read our streams
+ * (contract 15).
  */
 import { Failure, rowOfCode } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
-import { abortOnLeave, forget, openAdapterSession, textOf, whenSealed } from './protocol-adapter.ts';
+import { abortOnLeave, forget, openAdapterSession, logText, whenSealed } from './protocol-adapter.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
@@ -15,14 +15,14 @@ import { converse, type FoundTurn } from './turns.ts';
 export interface Question {
   readonly assistant: AssistantActor;
   readonly message: string;
-  /** The session to go on in; null for a new one. */
+  /** The session to continue; null for a new one. */
   readonly sessionId: string | null;
   readonly requestId: string;
 }
 
-/** The ways of a caller that waits for an answer. */
+/** The callbacks of a caller that waits for an answer. */
 export interface Asker {
-  /** Told of the code points of output so far, as they grow. */
+  /** Receives the code points of output so far, as they grow. */
   readonly progress: (codePoints: number) => void;
   /**
    * Calls back once when the caller has left, at once if it already has: the turn is aborted, because the caller cannot
@@ -31,24 +31,24 @@ export interface Asker {
   readonly onGone: (callback: () => void) => void;
 }
 
-export interface Answered {
+export interface WholeAnswer {
   readonly sessionId: string;
   readonly turnId: string;
   readonly status: 'completed' | 'aborted' | 'failed';
-  /** The output, also what there is of a turn that did not complete. */
+  /** The output, also the partial output of a turn that did not complete. */
   readonly text: string;
-  /** The sentence of a failure; null for none. */
+  /** The sentence of a failure; null without one. */
   readonly problem: string | null;
 }
 
 /**
- * A caller of such a front gives no functions, and cannot answer calls that wait: the assistant's own that wait for
- * nobody are offered.
+ * A caller of such an adapter brings no functions, and cannot answer calls that wait: the model is offered the
+ * assistant's functions that need no caller.
  */
 const settings: TurnAdditions = { earlier: [], prompt: null, outputTokensMax: null, tools: [] };
 
-/** Asks, and resolves when the turn is sealed. Throws what refuses the turn. */
-export async function ask(party: Party, question: Question, asker: Asker, services: Services): Promise<Answered> {
+/** Sends the question, and resolves when the turn is sealed. Throws the refusal of the turn. */
+export async function ask(party: Party, question: Question, asker: Asker, services: Services): Promise<WholeAnswer> {
   const { assistant, message, requestId } = question;
   const session =
     question.sessionId === null
@@ -76,10 +76,10 @@ async function sessionOf(party: Party, id: string, { record }: AssistantActor, s
   return session;
 }
 
-function answerOf(sessionId: string, { turnId, log }: FoundTurn): Answered {
+function answerOf(sessionId: string, { turnId, log }: FoundTurn): WholeAnswer {
   const { terminal } = log;
   if (terminal === null) throw new Failure('service_unavailable');
-  const answer = { sessionId, turnId, text: textOf(log) };
+  const answer = { sessionId, turnId, text: logText(log) };
   if (terminal.type === 'completed') return { ...answer, status: 'completed', problem: null };
   if (terminal.type === 'aborted') return { ...answer, status: 'aborted', problem: 'The turn was aborted.' };
   return { ...answer, status: 'failed', problem: rowOfCode(terminal.errorCode).message };

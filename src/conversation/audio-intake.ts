@@ -11,13 +11,13 @@ import { countVoice } from './voice-usage.ts';
 export interface IntakeOptions {
   readonly services: Services;
   readonly assistant: Pick<Assistant, 'workspaceId' | 'id'>;
-  /** The API key that the seconds are counted for; null if none is. */
+  /** The API key that the seconds are counted for; null without one. */
   readonly keyId: string | null;
-  /** Whether the seconds are counted: those of a trial are not. */
+  /** Whether the seconds are counted; the seconds of a trial are not. */
   readonly isCounted: boolean;
-  /** Audio of 16 kHz. */
+  /** Receives audio of 16 kHz. */
   take(samples: Int16Array): void;
-  /** So many whole seconds of audio were taken: more than before. */
+  /** Reports the whole seconds of audio that were taken, more than before. */
   received(seconds: number): void;
   /** A message that waited for the decoder. */
   message(data: string | Uint8Array): void;
@@ -29,9 +29,7 @@ export interface IntakeOptions {
 export class AudioIntake {
   readonly #options: IntakeOptions;
   #decoder: AudioDecoder | null = null;
-  /**
-   * Messages that wait for the decoder to load, which the first audio among them has asked for; null while none waits.
-   */
+  /** Messages that wait for the decoder, which loads with the first audio among them; null without any. */
   #queue: (string | Uint8Array)[] | null = null;
   #queuedBytes = 0;
   /** The pace of audio, in milliseconds. */
@@ -50,7 +48,7 @@ export class AudioIntake {
     this.#countedAt = clock.monotonic();
   }
 
-  /** Keeps a message that must wait for the decoder; false if none must. */
+  /** Keeps a message that must wait for the decoder; false if it need not wait. */
   keeps(data: string | Uint8Array): boolean {
     if (this.#queue === null) return false;
     this.#queue.push(data);

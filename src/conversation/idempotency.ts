@@ -9,8 +9,8 @@ import type { Party } from './party.ts';
 export type Idempotency = Omit<IdempotencyRecord, 'resultId' | 'untilMs'>;
 
 /**
- * The parts of a request that tell a repeat: the header `Idempotency-Key`, null without one, and the parsed body before
- * its fields were checked.
+ * The parts of a request that identify a repeat: the header `Idempotency-Key` (null without one), and the parsed body
+ * before its fields were checked.
  */
 export interface Repeatable {
   readonly idempotencyKey: string | null;
@@ -42,7 +42,7 @@ interface Open {
   at: number;
 }
 
-/** So many characters are hashed at a time: a text that grows by a character at a time costs more, the longer it is. */
+/** Characters that are hashed at a time: a text that grows by a character at a time costs more, the longer it is. */
 const hashedCharacters = 4096;
 
 /**

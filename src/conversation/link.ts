@@ -6,7 +6,7 @@ import type { Session } from '../store/store.ts';
 import { causeByParty, type Party } from './party.ts';
 import { findAssistant, reachActor } from './reach.ts';
 
-/** The limits that the party's requests take; undefined for a party that is no visitor. */
+/** The limits that the party's requests take; undefined for a party that is not a visitor. */
 export const useOf = (
   { id, visitor }: Party,
   { record }: AssistantActor,

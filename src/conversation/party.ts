@@ -16,7 +16,7 @@ export interface Party {
   /** The assistants that the party may use; null for all of the workspace. */
   readonly assistantIds: readonly string[] | null;
   /**
-   * A visitor of the link, who reaches sessions of their own alone and whose messages count against the assistant's
+   * A visitor of the link, who reaches only the visitor's own sessions and whose messages count against the assistant's
    * limits. `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time.
    */
   readonly visitor?: { readonly addressKey: (atMs: number) => string };

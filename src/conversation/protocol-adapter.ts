@@ -1,6 +1,6 @@
 /**
- * Conversations of clients that speak another protocol (contract 14 and 15): the session that a request's turn is held
- * in, and the end of the turn for who waits for it.
+ * Conversations of clients that speak another protocol (contract 14 and 15): the session that holds a request's turn,
+ * and the end of the turn for the caller that waits for it.
  */
 import { assistantKind } from '../../machines/assistant.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
@@ -28,15 +28,15 @@ export async function reachModel(
   model: string,
   { host: { assistants } }: Services,
 ): Promise<AssistantActor> {
-  const found = await assistants.named(party.workspaceId, model);
-  const isIt = found !== null && (found.record.id === model || found.record.alias === model);
-  if (!isIt || !mayUse(party, found.record.id)) throw new Failure('model_not_found', { param: 'model' });
-  return found;
+  const assistant = await assistants.named(party.workspaceId, model);
+  const isIt = assistant !== null && (assistant.record.id === model || assistant.record.alias === model);
+  if (!isIt || !mayUse(party, assistant.record.id)) throw new Failure('model_not_found', { param: 'model' });
+  return assistant;
 }
 
 /**
- * Whether the assistant has a way in here: what a visitor must say of themselves has no place in these protocols. The
- * record alone tells, so that a list of many wakes none of them.
+ * Whether the assistant can be used through these protocols, which have no place for the visitor fields that it
+ * requires. Only the record is read, so that a list of many assistants activates none of them.
  */
 export const isListed = ({ machine, visitorFields }: Assistant): boolean =>
   migratedSnapshot(assistantKind, machine).state === 'published' && !visitorFields.some(({ required }) => required);
@@ -48,23 +48,23 @@ export function checkConverses(party: Party, assistant: AssistantActor, requestI
   if (refusal !== null) throw new Failure(refusal);
 }
 
-/** The session under which a name is known to a party, or a repeated request. */
+/** The idempotency record under which a party, or a repeated request, finds its session. */
 type Named = Pick<Idempotency, 'scope' | 'key' | 'bodyDigest'>;
 
 export interface NewAdapterSession {
   readonly requestId: string;
-  /** The messages from before it that are stored. */
+  /** The earlier messages that are stored. */
   readonly earlier?: readonly SaidMessage[];
   /**
-   * The name that it has from now on, in place of a session that is over; `lasts`: until the session is over, and not
+   * The name of the session from now on, in place of a session that has ended; `lasts`: until the session ends, and not
    * for a day.
    */
   readonly named?: { readonly as: Named; readonly replaces: string | null; readonly lasts: boolean };
 }
 
 /**
- * Opens a session; `replayed` if another request has opened it under the same name. A greeting has no place before a
- * question that is asked already.
+ * Opens a session; `replayed` if another request has opened it under the same name. It has no greeting, because the
+ * question comes first.
  */
 export function openAdapterSession(
   party: Party,
@@ -97,16 +97,16 @@ export function openAdapterSession(
   });
 }
 
-/** A message as a front's client sends it. */
+/** A message as the client of a protocol adapter sends it. */
 export interface AdapterMessage {
-  /** Null where results of calls come last. */
+  /** Null if results of tool calls come last. */
   readonly text: string | null;
   /** The results that come last; empty for none. */
   readonly results: readonly { readonly callId: string; readonly output: string }[];
   /** All messages before it. */
   readonly earlier: TurnAdditions['earlier'];
   readonly settings: Omit<TurnAdditions, 'earlier'>;
-  /** The conversation that goes on (contract 14, `X-Conversation-Id`); null for a session of this one turn. */
+  /** The conversation to continue (contract 14, `X-Conversation-Id`); null for a session of this one turn. */
   readonly conversation: string | null;
   /** The request's `Idempotency-Key`. */
   readonly remember: Idempotency | null;
@@ -123,14 +123,14 @@ export interface AdapterTurn {
   readonly session: Session;
   readonly turn: FoundTurn;
   readonly replayed: boolean;
-  /**
-   * Resolves once the turn is over and its session has ended with it; null if the session stays open, or another
-   * request ends it.
-   */
+  /** Resolves once the turn and its session have ended; null if the session stays open, or another request ends it. */
   readonly ended: Promise<void> | null;
 }
 
-/** Begins the turn that answers, or joins that of an earlier request with the same key. Throws what refuses it. */
+/**
+ * Begins the turn that answers, or joins the turn of an earlier request with the same key. Throws the refusal of the
+ * turn.
+ */
 export function converseThroughAdapter(
   party: Party,
   assistant: AssistantActor,
@@ -152,7 +152,7 @@ export function converseThroughAdapter(
 
 /**
  * Converses in the session that the name has, or in a new one, which is removed again if its first turn is refused.
- * `open`: in place of a session that is over.
+ * `open`: opens one in place of a session that has ended.
  */
 export async function inNamedSession(
   party: Party,
@@ -162,21 +162,21 @@ export async function inNamedSession(
   requestId: string,
   services: Services,
 ): Promise<AdapterTurn> {
-  let known = as && (await services.host.sessions.findRemembered(party.workspaceId, as));
+  let named = as && (await services.host.sessions.findRemembered(party.workspaceId, as));
   for (let attempt = 0, replaces: string | null = null; attempt < limits.decisionAttemptsMax; attempt++) {
-    const made: Made = known === null ? await open(replaces) : { session: known, replayed: true };
+    const made: Made = named === null ? await open(replaces) : { session: named, replayed: true };
     try {
       return await talk(made);
     } catch (error) {
       if (!made.replayed && !isBusy(error)) await forget(party, made.session, as, requestId, services);
       if (!made.replayed || !isOver(error)) throw error;
-      [known, replaces] = [null, made.session.id];
+      [named, replaces] = [null, made.session.id];
     }
   }
   throw new Failure('service_unavailable');
 }
 
-/** Removes the session of a first turn that was refused: nobody has been told of it. */
+/** Removes the session of a first turn that was refused: no client knows of it. */
 export async function forget(
   party: Party,
   { id, workspaceId }: Session,
@@ -192,20 +192,20 @@ export async function forget(
   }
 }
 
-/** Whether another request, which found the session by its name, has begun a turn in it first. */
+/** Whether another request, which found the session by its name, has begun a turn first. */
 const isBusy = (error: unknown): boolean => error instanceof Failure && error.code === 'turn_in_progress';
 
 const isOver = (error: unknown): boolean =>
   error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
 
-/** The name under which the request's session is found again; null if it is not. */
+/** The name under which the request's session is found again; null for a session that is not. */
 function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remember }: AdapterMessage): Named | null {
   return conversation === null
     ? remember
     : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
 }
 
-/** Opens the session of a first message. What was said before is stored where the session goes on. */
+/** Opens the session of a first message. Earlier messages are stored if the session continues. */
 function begin(
   party: Party,
   assistant: AssistantActor,
@@ -215,7 +215,7 @@ function begin(
 ): Promise<Made> {
   if (conversation === null)
     return openAdapterSession(party, assistant, { requestId, ...(named && { named }) }, services);
-  // In a new conversation no call waits that these could answer.
+  // A new conversation has no call that these results could answer.
   if (results.length > 0) throw new Failure('invalid_field', { field: 'messages' });
   return openAdapterSession(
     party,
@@ -266,7 +266,7 @@ export async function underNames<T>(names: Readonly<Record<string, string>>, ask
   }
 }
 
-/** Ends the session with its turn. Rejects never: the turn is what the client waits for. */
+/** Ends the session with its turn. Never rejects: the client waits for the turn only. */
 export async function endWith(
   party: Party,
   session: Session,
@@ -283,13 +283,13 @@ export async function endWith(
   }
 }
 
-/** The request as it is remembered in the session. */
+/** The request's idempotency record, scoped to the session. */
 export const within = (remember: Idempotency, sessionId: string): Idempotency => ({
   ...remember,
   scope: `${remember.scope} ${sessionId}`,
 });
 
-/** Aborts the turn when its client leaves, who cannot come back to it. */
+/** Aborts the turn when its client leaves: the client cannot come back to it. */
 export function abortOnLeave(
   party: Party,
   sessionId: string,
@@ -307,15 +307,14 @@ export function abortOnLeave(
 }
 
 /**
- * Resolves when the turn is over, or this process cannot know how it ends; `progress` is told of the code points so
- * far.
+ * Resolves when the turn has ended, or this process cannot know its end; `progress` receives the code points so far.
  */
 export function whenSealed(log: TurnLog, progress?: (codePoints: number) => void): Promise<void> {
   return new Promise((resolve) => {
-    let told = 0;
+    let reported = 0;
     let leave = (): void => {};
     const look = (): void => {
-      if (log.stored > told) progress?.((told = log.stored));
+      if (log.stored > reported) progress?.((reported = log.stored));
       if (log.terminal === null && !log.cutOff) return;
       leave();
       resolve();
@@ -325,5 +324,5 @@ export function whenSealed(log: TurnLog, progress?: (codePoints: number) => void
   });
 }
 
-/** The text of a turn that is over. */
-export const textOf = ({ pieces, storedPieces }: TurnLog): string => pieces.slice(0, storedPieces).join('');
+/** The text of a turn that has ended. */
+export const logText = ({ pieces, storedPieces }: TurnLog): string => pieces.slice(0, storedPieces).join('');

@@ -13,7 +13,7 @@ import type { Party } from './party.ts';
 export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean =>
   assistantIds?.includes(assistantId) ?? true;
 
-/** Returns the API key whose usage the party's requests count for; null if the party is none. */
+/** Returns the API key that the party's requests count for; null for another kind of party. */
 export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
 
 /** Throws 403 `assistant_not_permitted`. */
@@ -41,13 +41,13 @@ export async function reachAssistant(party: Party, id: string, services: Service
  */
 export async function checkListed(
   party: Party,
-  asked: string | undefined,
+  assistantId: string | undefined,
   { host }: Services,
 ): Promise<readonly string[] | null> {
-  if (asked === undefined) return party.assistantIds;
-  const actor = await host.assistants.of(party.workspaceId, asked);
-  if (actor === null || !mayUse(party, asked)) throw new Failure('assistant_not_found');
-  return [asked];
+  if (assistantId === undefined) return party.assistantIds;
+  const actor = await host.assistants.of(party.workspaceId, assistantId);
+  if (actor === null || !mayUse(party, assistantId)) throw new Failure('assistant_not_found');
+  return [assistantId];
 }
 
 /** Unix seconds before which a session's last activity puts it past retention. */
@@ -71,8 +71,8 @@ const checkRetained = (session: Session, services: Services): Session | Promise<
   });
 
 /**
- * Throws 404 for a session that is hidden from the caller: only the console has trials, and a visitor has no sessions
- * but their own (contract 9).
+ * Throws 404 for a session that is hidden from the caller: only the console sees trials, and a visitor only the
+ * visitor's own sessions (contract 9).
  */
 export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Party): void {
   const hidden = (channel === 'console' && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
@@ -87,7 +87,7 @@ export async function reachSession(party: Party, id: string, services: Services)
   return session;
 }
 
-/** Throws 409 for a session that is over. */
+/** Throws 409 for a session that has ended. */
 export function checkOpen(session: Session, { clock }: Services): void {
   const { status } = sessionView(session, clock.now());
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');

@@ -22,7 +22,7 @@ import type { Services } from './services.ts';
 import { converse } from './turns.ts';
 
 /**
- * The facts of a response that its turn does not have. They are kept as a remembered request is, under the turn's id.
+ * The facts of a response that its turn does not have. They are stored as an idempotency record, under the turn's id.
  */
 export interface ResponseFacts {
   readonly sessionId: string;
@@ -30,11 +30,11 @@ export interface ResponseFacts {
   /** Whether its session stays open. */
   readonly stored: boolean;
   readonly previous: string | null;
-  /** Absent where the request had none of them, and in those of versions that kept none. */
+  /** Absent if the request had none of them, and in records of versions that kept none. */
   readonly echoed?: Echoed;
 }
 
-/** Fields of a request that mean nothing here: a response tells them again, for those who keep books by them. */
+/** Fields of a request that have no meaning here: a response repeats them, for clients that keep books by them. */
 export interface Echoed {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly safety_identifier?: string;
@@ -58,11 +58,11 @@ export const responseIdOf = (turnId: string): string => prefix + bareId(turnId);
  */
 export async function reachResponse(party: Party, id: string, services: Services): Promise<FoundResponse> {
   const turnId = `turn_${id.slice(prefix.length)}`;
-  const found = id.startsWith(prefix)
+  const stored = id.startsWith(prefix)
     ? await services.store.requests.find(party.workspaceId, scope, turnId, services.clock.now())
     : null;
-  if (found === null) throw new Failure('turn_not_found');
-  const facts = JSON.parse(found.bodyDigest) as ResponseFacts;
+  if (stored === null) throw new Failure('turn_not_found');
+  const facts = JSON.parse(stored.bodyDigest) as ResponseFacts;
   const session = await reachSession(party, facts.sessionId, services).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'session_not_found' ? new Failure('turn_not_found') : error;
   });
@@ -70,8 +70,8 @@ export async function reachResponse(party: Party, id: string, services: Services
 }
 
 /**
- * The session of the response that a request goes on from: 422 `previous_response_id` unless it is known and its
- * session's latest, or the request is a repeat.
+ * The session of the response that a request continues: 422 `previous_response_id` unless it is known and its session's
+ * latest, or the request is a repeat.
  */
 export async function sessionAfter(
   party: Party,
@@ -95,31 +95,35 @@ export async function sessionAfter(
 
 export interface ResponseRequest extends Omit<AdapterMessage, 'conversation'> {
   readonly model: string;
-  /** The session that goes on; null for a new one. */
+  /** The session that continues; null for a new one. */
   readonly session: Session | null;
   readonly previous: string | null;
   readonly stored: boolean;
   readonly echoed: Echoed;
 }
 
-/** Begins the turn of a response, or joins that of an earlier request with the same key. Throws what refuses it. */
+/**
+ * Begins the turn of a response, or joins the turn of an earlier request with the same key. Throws the refusal of the
+ * turn.
+ */
 export function respond(
   party: Party,
   assistant: AssistantActor,
-  asked: ResponseRequest,
+  request: ResponseRequest,
   services: Services,
 ): Promise<AdapterTurn> {
-  const { earlier, requestId, remember, stored } = asked;
-  if (asked.session !== null) return respondIn(party, { session: asked.session, replayed: true }, asked, services);
-  // Earlier messages are stored where the session goes on, but for calls: the store has none without their turn.
-  const said = stored && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
+  const { earlier, requestId, remember, stored } = request;
+  if (request.session !== null)
+    return respondIn(party, { session: request.session, replayed: true }, request, services);
+  // Earlier messages are stored if the session continues, except calls: the store has none without their turn.
+  const storedEarlier = stored && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
   const open = (replaces: string | null): Promise<Made> =>
     openAdapterSession(
       party,
       assistant,
       {
         requestId,
-        ...(said && { earlier: said }),
+        ...(storedEarlier && { earlier: storedEarlier }),
         ...(remember && { named: { as: remember, replaces, lasts: false } }),
       },
       services,
@@ -128,7 +132,7 @@ export function respond(
     party,
     remember,
     open,
-    (made) => respondIn(party, made, { ...asked, earlier: said === null ? earlier : [] }, services),
+    (made) => respondIn(party, made, { ...request, earlier: storedEarlier === null ? earlier : [] }, services),
     requestId,
     services,
   );
@@ -137,10 +141,10 @@ export function respond(
 async function respondIn(
   party: Party,
   { session }: Made,
-  asked: ResponseRequest,
+  request: ResponseRequest,
   services: Services,
 ): Promise<AdapterTurn> {
-  const { text, results, earlier, settings, requestId, remember, model, stored, previous, echoed } = asked;
+  const { text, results, earlier, settings, requestId, remember, model, stored, previous, echoed } = request;
   const turnId = services.ids.make('turn');
   const facts: ResponseFacts = {
     sessionId: session.id,
@@ -149,13 +153,13 @@ async function respondIn(
     previous,
     ...(Object.keys(echoed).length > 0 && { echoed }),
   };
-  const found = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
-  const goesOn = asked.session !== null;
+  const alias = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
+  const goesOn = request.session !== null;
   const answers = !goesOn || results.length === 0 ? undefined : results;
   const front = { ...settings, earlier: goesOn ? [] : earlier };
   // A new session has the request's own name.
   const as = goesOn ? remember : remember && within(remember, session.id);
-  const sent = { sessionId: session.id, text, answers, front, remember: as, found, turnId, requestId };
+  const sent = { sessionId: session.id, text, answers, front, remember: as, found: alias, turnId, requestId };
   const { turn, replayed } = await underNames(fieldNames, () => converse(party, sent, services));
   return {
     session,

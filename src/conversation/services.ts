@@ -68,7 +68,7 @@ export interface Recording extends Pick<Services, 'clock' | 'ids' | 'log'> {
   readonly failedAuthentications?: Services['failedAuthentications'];
 }
 
-/** The services that the service paths need on a port of their own. */
+/** The services that the service paths need on a separate port. */
 export type ServiceDesk = ServiceView & Recording;
 
 /** The refusal of new work while the process drains (contract 11). */

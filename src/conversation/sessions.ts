@@ -17,21 +17,21 @@ type Visitor = CreateSessionBody['visitor'] & {};
  */
 export async function openSession(
   party: Party,
-  asked: CreateSessionBody,
+  body: CreateSessionBody,
   remember: Idempotency | null,
   requestId: string,
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   const { host } = services;
-  // A repeat comes before every check that could refuse it (contract 12): the session exists, whatever became of the
-  // assistant. The caller must still be permitted to see it.
+  // A repeat comes before every check that could refuse it (contract 12): the session exists, although the assistant
+  // may have changed since. The caller must still be permitted to see it.
   const earlier = remember && (await host.sessions.findRemembered(party.workspaceId, remember));
   if (earlier) checkPermission(party, earlier.assistantId);
   if (earlier) return { session: earlier, replayed: true };
   if (services.draining) throw refusedByDrain();
-  const assistant = await reachAssistant(party, asked.assistant_id, services);
+  const assistant = await reachAssistant(party, body.assistant_id, services);
   const { visitorFields, maxCallSeconds, greeting } = assistant.record;
-  const visitor = visitorOf(asked.visitor ?? {}, visitorFields);
+  const visitor = visitorOf(body.visitor ?? {}, visitorFields);
 
   const cause = causeByParty(party, requestId);
   const refusal = host.assistants.refusal(assistant, cause);
@@ -46,7 +46,7 @@ export async function openSession(
     channel,
     keyId: keyOf(party),
     visitor,
-    metadata: asked.metadata ?? {},
+    metadata: body.metadata ?? {},
     maxCallSeconds,
     greeting,
     remember,
@@ -72,7 +72,7 @@ export async function openTrial(
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = party;
   const { maxCallSeconds, greeting } = assistant.record;
-  const asked = {
+  const filter = {
     workspaceId,
     assistantId,
     channel,
@@ -84,10 +84,10 @@ export async function openTrial(
     trialsMax: limits.trialsOpenMax,
     cause,
   };
-  return (await host.sessions.create(asked)).session;
+  return (await host.sessions.create(filter)).session;
 }
 
-/** Ends the session and aborts its turn in flight; a session that is over stays as it is. */
+/** Ends the session and aborts its turn in flight; a session that has ended stays as it is. */
 export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
   const actor = await reachActor(party, id, services);
   const assistant = party.visitor && (await services.host.assistants.of(party.workspaceId, actor.record.assistantId));

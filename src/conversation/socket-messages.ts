@@ -1,4 +1,6 @@
-/** The text messages of a socket: how a client's are read, and how it is told of the end (contract 8). */
+/**
+ * The text messages of a socket: parses a client's messages, and writes the one that announces the end (contract 8).
+ */
 import type { Socket } from '../base/edge.ts';
 import { rowOfCode } from '../base/errors.ts';
 import { jsonText, parseObject, withoutMark } from '../base/json.ts';
@@ -29,7 +31,7 @@ export function fits<S extends TSchema>(shape: Shape<S>, message: object): Stati
   }
 }
 
-/** Messages for these codes; other codes have that of the table of errors. */
+/** Messages for these codes; other codes have the message of the table of errors. */
 const sentences: Readonly<Record<string, string>> = {
   invalid_request: 'The message could not be read, or is not allowed here.',
   rate_limited: 'The audio comes faster than it is spoken, or what is sent is not read.',

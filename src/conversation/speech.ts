@@ -13,9 +13,9 @@ import type { ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
 export interface SpeechWish {
-  /** The one that asks for it, among those that share the voice processes. */
+  /** The caller among those that share the voice processes. */
   readonly caller: string;
-  /** The API key that asks for it; null if none does. */
+  /** The API key of the request; null without one. */
   readonly keyId: string | null;
   /** Whether it counts in the workspace's usage. */
   readonly counted: boolean;
@@ -28,18 +28,18 @@ export interface SpeechWish {
   readonly stream: boolean;
 }
 
-/** Speech whose first sentence is at hand. */
+/** Speech with its first sentence ready. */
 export interface BegunSpeech {
   readonly encoder: AudioEncoder;
   /** Whether it is sent whole, with its length. */
   readonly whole: boolean;
-  /** The encoded audio. Leaving the loop stops the work; usage is counted when it is left, whatever the reason. */
+  /** The encoded audio. Leaving the loop stops the work; usage is counted when it is left, for any reason. */
   readonly bytes: AsyncGenerator<Uint8Array, void>;
 }
 
 /**
- * Resolves with the first sentence's audio at hand, or rejects with why there is none; then nothing is counted. A
- * client that leaves, of which `onGone` tells, stops the work.
+ * Resolves when the first sentence's audio is ready, or rejects with the reason for its failure; then no usage is
+ * counted. `onGone` calls back when the client leaves, which stops the work.
  */
 export async function beginSpeech(
   assistant: AssistantActor,
@@ -50,7 +50,7 @@ export async function beginSpeech(
 ): Promise<BegunSpeech> {
   const sentences = sentencesToSpeak(wish.text, sayingOf(provider));
   const pieces = sentences.flatMap(({ pieces, characters }, index) =>
-    pieces.map((said, place) => ({ said, index, characters: place === 0 ? characters : 0 })),
+    pieces.map((sentence, place) => ({ said: sentence, index, characters: place === 0 ? characters : 0 })),
   );
   const stop = new AbortController();
   onGone(() => stop.abort());
@@ -68,10 +68,10 @@ export async function beginSpeech(
     signal: stop.signal,
   };
   const speak = (place: number): Promise<SentenceAudio> => {
-    const { said, index, characters } = pieces[place]!;
+    const { said: sentence, index, characters } = pieces[place]!;
     begun += characters;
-    const audio = provider.speak({ ...choice, text: said, index, awaited: place === 0 });
-    // It is looked at once the piece before has been sent.
+    const audio = provider.speak({ ...choice, text: sentence, index, awaited: place === 0 });
+    // Checked once the piece before has been sent.
     audio.catch(() => {});
     return audio;
   };
@@ -83,7 +83,7 @@ export async function beginSpeech(
     !wish.stream ||
     (wish.format === 'wav' && sentences.length === 1 && codePoints(wish.text) <= limits.sentenceCharactersMax);
   const encoder = await encoderFor(wish.format, first.sampleRate, whole).catch((error) => {
-    // Synthesis that has begun would go on with nobody to take it.
+    // Synthesis that has begun would continue without a receiver.
     stop.abort();
     throw error;
   });
@@ -119,7 +119,7 @@ export async function beginSpeech(
 }
 
 interface Sentence {
-  /** The text given to the voice: in several pieces where the sentence would last long. */
+  /** The text for the voice: in several pieces if the sentence would last long. */
   readonly pieces: readonly string[];
   /** The number of code points of the original text. */
   readonly characters: number;
@@ -131,8 +131,8 @@ function sentencesToSpeak(text: string, saying: Saying): Sentence[] {
   let silent = 0;
   for (const sentence of sentencesAndCode(text)) {
     const pieces = piecesOf(sentence, saying)
-      .map(({ said }) => said)
-      .filter((said) => said !== '');
+      .map(({ said: sentence }) => sentence)
+      .filter((sentence) => sentence !== '');
     const characters = codePoints(sentence.raw) + silent;
     if (pieces.length > 0) sentences.push({ pieces, characters });
     silent = pieces.length === 0 ? characters : 0;

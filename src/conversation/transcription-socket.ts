@@ -33,7 +33,7 @@ export const takesRate = ({ encoding, sampleRate }: Pick<AudioSettings, 'encodin
   encoding === 'opus' || (sampleRate >= 8_000 && sampleRate <= 48_000);
 
 export interface TranscriptionSocketOptions {
-  /** Opened already. */
+  /** The socket of an opened token. */
   readonly actor: SocketActor<SocketEvent, SocketOutcome>;
   readonly assistant: AssistantActor;
   readonly session: Session | null;
@@ -125,7 +125,7 @@ export class TranscriptionSocket implements SocketListener {
     }
   }
 
-  /** Wrong like any other text that is no message. */
+  /** Rejected like any text that is not a message. */
   unreadable(): void {
     this.message('');
   }
@@ -323,13 +323,13 @@ export class TranscriptionSocket implements SocketListener {
       if ((await this.#isHomeless(now)) || (await this.#isSessionOver(now)))
         this.#options.actor.send({ type: 'session.ended', at: this.#now });
     } catch {
-      // While the store is away, nothing is known to have ended.
+      // A store that is away cannot report an end.
     }
   }
 
   /**
-   * Whether the workspace was removed, which the process that removes it says by itself. There is then no usage left to
-   * count the audio in.
+   * Whether the workspace was removed, which the process that removes it notices itself. No usage is left then to count
+   * the audio in.
    */
   async #isHomeless(now: number): Promise<boolean> {
     const { assistant, services } = this.#options;
@@ -346,7 +346,7 @@ export class TranscriptionSocket implements SocketListener {
     if (session === null || this.#over || (store.leaseMs !== null && now - this.#lookedAt < limits.catalogFreshMs))
       return false;
     this.#lookedAt = now;
-    const found = await host.sessions.read(session.workspaceId, session.id);
-    return found === null || sessionView(found, clock.now()).status === 'ended';
+    const stored = await host.sessions.read(session.workspaceId, session.id);
+    return stored === null || sessionView(stored, clock.now()).status === 'ended';
   }
 }

@@ -1,4 +1,4 @@
-/** Turns of a conversation: begins, joins, aborts and reads them. Only `party` says for which caller. */
+/** Turns of a conversation: begins, joins, aborts and reads them. Only `party` identifies the caller. */
 import { Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { LiveSession, TurnInFlight } from '../turn/in-flight.ts';
@@ -35,9 +35,9 @@ export interface FoundTurn {
 /** A message as the caller sends it. */
 export interface SentMessage {
   readonly sessionId: string;
-  /** Null where it answers calls of tools. */
+  /** Null for answers to tool calls. */
   readonly text: string | null;
-  /** The answers to the calls that wait (contract 13). */
+  /** The answers to tool calls that wait (contract 13). */
   readonly answers?: readonly CallAnswer[] | undefined;
   /** The additions of a protocol adapter to the assistant's own settings. */
   readonly additions?: TurnAdditions;
@@ -62,28 +62,28 @@ export interface AnsweringTurn {
  */
 export async function converse(party: Party, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
   const { host, clock } = services;
-  // On a shared store the session is not read before: the step that begins the turn is compared with the stored session
+  // The session is not read first on a shared store: the step that begins the turn is compared with the stored session
   // in any case.
   const reaching = reachConversation(party, sent.sessionId, services);
-  const { actor: known, assistant } = reaching instanceof Promise ? await reaching : reaching;
+  const { actor: session, assistant } = reaching instanceof Promise ? await reaching : reaching;
   if (assistant === null || services.draining) return joinOnly(party, sent, services);
 
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(party, { actor: known, assistant }, sent, services);
+  const wanted = wantedTurn(party, { actor: session, assistant }, sent, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-    const started = await host.turns.begin(known, wanted);
+    const started = await host.turns.begin(session, wanted);
     if (started.kind === 'started') {
       return { turn: await awaitAnswer(started.runner, startedAt, services), replayed: false };
     }
-    const joined = await join(known, started.remembered.resultId, services);
+    const joined = await join(session, started.remembered.resultId, services);
     if (joined !== null) return { turn: joined, replayed: true };
   }
   throw new Failure('service_unavailable');
 }
 
 /**
- * Where no turn may begin. A repeat is answered before every check that could refuse it (contract 12): the key is
- * looked up in the mailbox, after the session's earlier events.
+ * Joins a turn if none may begin. A repeat is answered before every check that could refuse it (contract 12): the key
+ * is looked up in the mailbox, after the session's earlier events.
  */
 async function joinOnly(
   party: Party,
@@ -98,7 +98,7 @@ async function joinOnly(
   throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
 }
 
-/** The turn that the party's message asks for. */
+/** Describes the turn that the party's message requests. */
 export function wantedTurn(
   party: Party,
   { actor, assistant }: { readonly actor: LiveSession; readonly assistant: AssistantActor },
@@ -135,8 +135,8 @@ function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services):
 }
 
 /**
- * The turn that an earlier request with the same key began; null if that turn left nothing behind, so that this request
- * begins a new one (contract 12).
+ * The turn that an earlier request with the same key began; null if that turn was removed, so that this request begins
+ * a new one (contract 12).
  */
 async function join(actor: LiveSession, turnId: string, services: Services): Promise<FoundTurn | null> {
   const { host } = services;
@@ -153,8 +153,8 @@ async function join(actor: LiveSession, turnId: string, services: Services): Pro
 }
 
 /**
- * A reply gets status 200 only once the provider has begun to answer; a failure before that has its own status
- * (contract 3). An abort is no failure.
+ * Waits for the first output: a reply gets status 200 only once the provider has begun to answer; a failure before that
+ * has its own status (contract 3). An abort is no failure.
  */
 const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | Promise<void> =>
   promptly<Begun | null, void>(runner && runner.begun, (answer) => {
@@ -166,7 +166,7 @@ const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | 
       throw new Failure('session_expired');
   });
 
-/** The refusal of a chat whose turn is withdrawn: 422 where its own wish was refused. */
+/** The refusal of a chat whose turn is withdrawn: 422 if the provider refused a field of the request. */
 function refusalOf(failure: ModelFailure | undefined): Failure {
   if (failure === 'format') return new Failure('not_supported', { field: 'response_format' });
   return failure === 'forced'
@@ -185,8 +185,8 @@ export async function reachTurn(
   const turn = await findTurn(actor, turnId, services);
   if (turn === null) throw new Failure('turn_not_found');
   // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read, unless a
-  // repeat of that chat was answered with it since, which keeps it. Nor is it gone yet: another process may have taken
-  // it over, and seal it.
+  // repeat of that chat was answered with the turn since, which keeps it. The turn is not removed yet: another process
+  // may take it over and seal it.
   const waits = services.host.turns.withdraws(actor, turnId);
   if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true)
     throw new StoreUnavailable('the turn waits to be withdrawn');
@@ -237,10 +237,10 @@ export async function findTurn(
     log: await host.remote.follow(place),
     endedAt: null,
   });
-  // A turn that a call has asked for early is known to nobody else.
+  // A turn that a call has requested early is hidden from all others.
   if (turn.status === 'streaming')
     return isSpoken && (await store.turns.outputAfter(place, 0)) === null ? null : followed();
-  // Its end and its text are read in one step: a failover between two reads would combine the end of one state with the
+  // The end and the text are read in one step: a failover between two reads would combine the end of one state with the
   // text of another.
   const stored = await outputWithCalls(store, place, 0);
   if (stored === null) return null;

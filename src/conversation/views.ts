@@ -79,11 +79,11 @@ export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({
 });
 
 /** The limits that were given. An earlier version accepted any name. */
-const linkLimitsView = (given: LinkSettings['limits']): LinkSettings['limits'] =>
-  Object.fromEntries(linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])));
+const linkLimitsView = (ceilings: LinkSettings['limits']): LinkSettings['limits'] =>
+  Object.fromEntries(linkLimitNames.flatMap((name) => (ceilings[name] === undefined ? [] : [[name, ceilings[name]]])));
 
 /** The status follows the clock: a session expires to the second, whether or not a process has noticed (contract 6). */
-/** The beginning of the first message of a user; null where there is none, or it was not kept. */
+/** The beginning of the first message of a user; null without one, or if it was not kept. */
 export const firstWords = ({ opening, messageCount }: Session): string | null =>
   opening !== undefined && opening.index < messageCount ? opening.text : null;
 
@@ -118,7 +118,7 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
   };
 }
 
-/** Clients of OpenAI's API alone are told of a provider's filter (contract 7 and 14). */
+/** Only clients of OpenAI's API see a provider's filter (contract 7 and 14). */
 const shownReason = (reason: StopReason | null): Exclude<StopReason, 'content_filter'> | null =>
   reason === 'content_filter' ? 'end' : reason;
 
@@ -134,18 +134,18 @@ export const turnView = (turn: Turn) => ({
   ended_at: turn.endedAt,
 });
 
-/** A caller as its channel tells: an API key, the console, or a visitor of the link or the widget. */
+/** A caller by its channel: an API key, the console, or a visitor of the link or the widget. */
 export type Channel = Session['channel'];
 
 /** The calls that wait for the caller: a visitor sees those that want approval. */
 export const pendingCallsView = (calls: readonly PendingCall[], channel: Channel) =>
   calls
     .filter(({ wants }) => !isVisitorChannel(channel) || wants === 'approval')
-    .map(({ id, name, arguments: given, wants }) => ({ call_id: id, name, arguments: given, wants }));
+    .map(({ id, name, arguments: input, wants }) => ({ call_id: id, name, arguments: input, wants }));
 
 /**
- * How much of a call a caller sees (contract 13): the console all of it; of what waits for an answer everybody the
- * arguments that they must know.
+ * The part of a tool call that a caller sees (contract 13): the console sees all of it; everybody sees the arguments
+ * that they must know to answer a call that waits.
  */
 export function sightOf(
   { show, status, wants }: Pick<ToolCall, 'show' | 'status' | 'wants'>,
@@ -165,9 +165,9 @@ export function sightOf(
 const toolCallsView = (calls: readonly ToolCall[], channel: Channel) =>
   calls.flatMap((call) => {
     const sight = sightOf(call, channel);
-    const { id, name, position, status, error, arguments: given, output, createdAtMs, endedAtMs } = call;
+    const { id, name, position, status, error, arguments: input, output, createdAtMs, endedAtMs } = call;
     if (!sight.call) return [];
-    const shown = { arguments: sight.arguments ? given : null, output: sight.output ? output : null };
+    const shown = { arguments: sight.arguments ? input : null, output: sight.output ? output : null };
     return [
       {
         id,

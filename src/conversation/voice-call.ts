@@ -21,7 +21,7 @@ export const defaultVoice: VoiceSettings = {
 
 export interface AssistantVoice {
   readonly settings: VoiceSettings;
-  /** Null if this server does not offer it. */
+  /** Null if this server does not offer the voice. */
   readonly provider: VoiceProvider | null;
 }
 
@@ -30,7 +30,7 @@ export function voiceOf({ record }: AssistantActor, { voice }: Services): Assist
   return { settings, provider: voice.providers.get(settings.provider) ?? null };
 }
 
-/** Why the assistant does not speak, or not now; null if it does. A draft speaks in its trials. */
+/** The refusal of an assistant that does not speak, or not now; null if it speaks. A draft speaks in its trials. */
 export const speechRefusal = (
   { channel }: Pick<Party, 'channel'>,
   assistant: AssistantActor,
@@ -100,7 +100,7 @@ export const transcriberOf =
     return provider.transcribe({ caller, samples, index: number - 1, draft, name, language, urgency, access, signal });
   };
 
-/** Returns the failure that a client is told for a failure of the provider or of ours (contract 12). */
+/** Returns the failure that a client gets for a failure of the provider or of ours (contract 12). */
 export function failureOfVoice(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof VoiceFailed)

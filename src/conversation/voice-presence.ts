@@ -25,7 +25,7 @@ export interface VoicePresenceOptions {
 
 export class VoicePresence {
   readonly #options: VoicePresenceOptions;
-  /** When somebody spoke last, in monotonic milliseconds; the opening counts as speech. */
+  /** The time of the last speech, in monotonic milliseconds; the opening counts as speech. */
   #spokeAt: number;
   #chargedAt = -Infinity;
   /** The end of the time that is charged already, in monotonic milliseconds. */
@@ -43,7 +43,7 @@ export class VoicePresence {
     this.#closed = true;
   }
 
-  /** Charges the time since the last look, if a charge is due. */
+  /** Charges the time since the last charge, if one is due. */
   look(): void {
     const now = this.#now;
     if (this.#options.speaks()) this.#spokeAt = now;
@@ -68,7 +68,7 @@ export class VoicePresence {
     return party.visitor !== undefined && session?.link !== undefined;
   }
 
-  /** A charge that the store rejects now is made with the next look. */
+  /** A charge that the store rejects now is repeated with the next one. */
   async #charge(now: number): Promise<void> {
     const { services, party, session, requestId } = this.#options;
     const ms = presenceMs(now - this.#spokeAt);

@@ -4,13 +4,12 @@ import { limits } from '../base/limits.ts';
 import type { Services } from './services.ts';
 import { StoreUnavailable, type Assistant, type VoiceCounts } from '../store/store.ts';
 
-/** For so long a repeat of the step is known to the store as one. */
+/** Milliseconds for which the store recognises a repeat of the step. */
 const repeatMsMax = limits.redisStepKeptMs / 2;
 
 /**
- * `keyId`: the API key that asked for it. Resolves once the store has answered the first time, and never rejects: a
- * count that it did not take is repeated by itself, and one that it does not take within half a minute is logged and
- * lost.
+ * Counts usage for an API key (`keyId`). Resolves after the store's first answer, and never rejects: a count that the
+ * store did not take is repeated in the background, and logged and lost after half a minute.
  */
 export async function countVoice(
   { workspaceId, id: assistantId }: Pick<Assistant, 'workspaceId' | 'id'>,

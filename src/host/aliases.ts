@@ -17,8 +17,8 @@ export class Aliases {
   readonly #catalog: Catalog;
   readonly #clock: Clock;
   /**
-   * By workspace; an alias that the last list did not have causes the next at most once in `unknownMs`, so that a
-   * client that sends many unknown ones causes few.
+   * Lists by workspace. An alias that the last list did not have causes the next list at most once in `unknownMs`, so
+   * that a client that sends many unknown ones causes few.
    */
   readonly #listed = new Map<string, Promise<Listed>>();
 
@@ -31,13 +31,13 @@ export class Aliases {
     this.#listed.clear();
   }
 
-  /** The id of the assistant that had the alias when the workspace was last listed; null for none. */
+  /** The id of the assistant that had the alias when the workspace was last listed; null if none had it. */
   async find(workspaceId: string, alias: string): Promise<string | null> {
     const key = aliasKey(alias);
-    const known = await this.#listed.get(workspaceId);
-    const id = known?.ids.get(key);
+    const list = await this.#listed.get(workspaceId);
+    const id = list?.ids.get(key);
     if (id !== undefined) return id;
-    if (known !== undefined && this.#clock.monotonic() - known.at < limits.unknownMs) return null;
+    if (list !== undefined && this.#clock.monotonic() - list.at < limits.unknownMs) return null;
     // Requests that come meanwhile wait for the same list.
     const reading = this.#list(workspaceId);
     this.#listed.set(workspaceId, reading);

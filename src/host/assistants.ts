@@ -1,4 +1,4 @@
-/** Assistant actors: configuration and state. Every request sees the newest ones at once. */
+/** Assistant actors: configuration and state. Every request sees the newest version at once. */
 import {
   assistantKind,
   assistantVersion,
@@ -24,10 +24,10 @@ export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 const idPattern = /^asst_[0-9a-z]{26}$/;
 
 export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
-  /** By machine: the state in which it converses. */
+  /** The state in which an assistant converses, by machine. */
   readonly #conversing = new WeakMap<object, string>();
 
-  /** Where the assistants of slugs are; checked against the record at each use. */
+  /** The workspace and id of each slug's assistant; checked against the record at each use. */
   readonly #slugs = new Map<string, { readonly workspaceId: string; readonly id: string }>();
   readonly #lookUps: LookUps<Assistant>;
   readonly #aliases: Aliases;
@@ -46,7 +46,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     this.#aliases = new Aliases(store.catalog, clock);
   }
 
-  /** An assistant may have got any slug. */
+  /** Another process may have given an assistant any slug. */
   override doubt(id: string): void {
     super.doubt(id);
     this.#forgetNames();
@@ -73,12 +73,12 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   }
 
   /**
-   * The assistant that a client of another protocol names, by id or alias, in any state; null if there is none. A name
-   * that is no id costs no look at the store of its own.
+   * The assistant that a client of another protocol names by id or alias, in any state; null if it is unknown. A name
+   * that is not an id costs no separate read of the store.
    */
   async named(workspaceId: string, name: string): Promise<AssistantActor | null> {
-    const found = idPattern.test(name) ? await this.of(workspaceId, name) : null;
-    return found ?? (aliasPattern.test(name) ? this.#byAlias(workspaceId, name) : null);
+    const assistant = idPattern.test(name) ? await this.of(workspaceId, name) : null;
+    return assistant ?? (aliasPattern.test(name) ? this.#byAlias(workspaceId, name) : null);
   }
 
   /** Full stops of the alias are read as `_`. */
@@ -89,19 +89,19 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return own !== null && aliasKey(own) === aliasKey(alias) ? actor : null;
   }
 
-  /** The assistant with the slug, in any state; null if there is none. */
+  /** The assistant with the slug, in any state; null if the slug is unknown. */
   async bySlug(slug: string): Promise<AssistantActor | null> {
-    const known = this.#slugs.get(slug);
-    const actor = known === undefined ? null : await this.of(known.workspaceId, known.id);
+    const place = this.#slugs.get(slug);
+    const actor = place === undefined ? null : await this.of(place.workspaceId, place.id);
     if (actor?.record.link?.slug === slug) return actor;
     this.#slugs.delete(slug);
     if (!slugPattern.test(slug)) return null;
-    const found = await this.#lookUps.find(
+    const stored = await this.#lookUps.find(
       slug,
       async () => (await this.options.catalog.assistantBySlug(slug))?.record ?? null,
     );
-    if (found === null) return null;
-    const { workspaceId, id } = found;
+    if (stored === null) return null;
+    const { workspaceId, id } = stored;
     this.#slugs.set(slug, { workspaceId, id });
     keepNewest(this.#slugs, limits.slugsKept);
     const present = await this.of(workspaceId, id);
@@ -109,8 +109,8 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   }
 
   /**
-   * Why the assistant does not converse; null if it does. `converse` does not move the machine, so an answer that
-   * refuses nothing is cached for each state.
+   * The refusal of an assistant that does not converse; null if it does. `converse` does not move the machine, so an
+   * answer that refuses nothing is cached for each state.
    */
   refusal(assistant: AssistantActor, cause: Cause = nobody): ErrorName | null {
     const { machine } = assistant;
@@ -121,17 +121,17 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return refusal;
   }
 
-  /** Why the assistant answers no trial of the console; null if it does. A draft does. */
+  /** The refusal of an assistant that answers no trial of the console; null if it does. A draft answers trials. */
   trialRefusal(assistant: AssistantActor, cause: Cause): ErrorName | null {
     return refusalOf(assistant.send({ type: 'rehearse' }, this.options.clock.now(), cause));
   }
 
-  /** Why the assistant neither speaks nor listens; null if it does. */
+  /** The refusal of an assistant that neither speaks nor listens; null if it does. */
   voiceRefusal(assistant: AssistantActor, cause: Cause = nobody): ErrorName | null {
     return refusalOf(assistant.send({ type: 'speak' }, this.options.clock.now(), cause));
   }
 
-  /** Why the assistant does not speak in a trial of the console; null if it does. */
+  /** The refusal of an assistant that does not speak in a trial of the console; null if it does. */
   trialVoiceRefusal(assistant: AssistantActor, cause = nobody): ErrorName | null {
     return this.trialRefusal(assistant, cause) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
   }

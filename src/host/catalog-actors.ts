@@ -17,7 +17,7 @@ import {
   type Snapshot,
   type Versioned,
 } from '../store/store.ts';
-import type { MachineDraft, Stateful } from '../actors/actor.ts';
+import type { MachineDraft, MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
@@ -25,32 +25,32 @@ import { Mailbox } from '../actors/mailbox.ts';
 import { Population, type Resident } from '../actors/population.ts';
 import { Refusals, type Refused } from '../actors/refusals.ts';
 
-/** An object with a type: an event, an outcome. */
+/** A value with a type: an event or an outcome. */
 type Typed = { type: string };
 
 export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> implements Resident {
   usedAt = 0;
-  /** When the store was read last, in monotonic milliseconds. */
+  /** The time of the last read of the store, in monotonic milliseconds. */
   checkedAt = -Infinity;
-  /** The read of the store that is under way; null if there is none. */
+  /** The read of the store that is under way; null without one. */
   checking: Promise<boolean> | null = null;
   record: CatalogRecords[K];
   version: number;
-  machine: Stateful<Event, Outcome>;
+  machine: MachineInstance<Event, Outcome>;
   readonly mailbox = new Mailbox();
   readonly identity: ActorIdentity;
-  /** Null if there were none. */
+  /** Null before the first refusal. */
   refusals: Refusals | null = null;
   readonly #inspector: Inspector;
 
   constructor(
-    found: Versioned<CatalogRecords[K]>,
-    machine: Stateful<Event, Outcome>,
+    stored: Versioned<CatalogRecords[K]>,
+    machine: MachineInstance<Event, Outcome>,
     identity: ActorIdentity,
     inspector: Inspector,
   ) {
-    this.record = found.record;
-    this.version = found.version;
+    this.record = stored.record;
+    this.version = stored.version;
     this.machine = machine;
     this.identity = identity;
     this.#inspector = inspector;
@@ -61,7 +61,7 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
     return this.mailbox.busy;
   }
 
-  /** Sends the machine an event that commits nothing, of this time. Returns its outcomes. */
+  /** Sends the machine an event of the present time that commits nothing. Returns its outcomes. */
   send(event: Event, atMs: number, cause: Cause = nobody): Outcome[] {
     const { state: from } = this.machine;
     const outcomes = this.machine.send(event, this.version, cause);
@@ -75,10 +75,10 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
   }
 
   /** Adopts the stored record, after another process has changed it. `machine` is opened from the record. */
-  adopt(found: Versioned<CatalogRecords[K]>, machine: Stateful<Event, Outcome>): void {
+  adopt(stored: Versioned<CatalogRecords[K]>, machine: MachineInstance<Event, Outcome>): void {
     this.machine = machine;
-    this.record = found.record;
-    this.version = found.version;
+    this.record = stored.record;
+    this.version = stored.version;
     this.#inspector.life('activated', this.identity, machine);
   }
 
@@ -91,14 +91,14 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed
   readonly kind: K;
   readonly catalog: Catalog;
   readonly clock: Clock;
-  /** Whether other processes change the records as well. */
+  /** Whether other processes may change the records. */
   readonly shared: boolean;
   readonly inspector: Inspector;
   /** Opens the machine of a record. */
   open(
     record: CatalogRecords[K],
     identity: ActorIdentity,
-  ): Promise<Stateful<Event, Outcome>> | Stateful<Event, Outcome>;
+  ): Promise<MachineInstance<Event, Outcome>> | MachineInstance<Event, Outcome>;
 }
 
 /** The basis of a change: the record, and a copy of the machine. */
@@ -122,7 +122,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   }
 
   /**
-   * The actor with this id in this workspace; null if there is none. An id of another workspace is treated as unknown.
+   * The actor with this id in this workspace; null if it is unknown. An id of another workspace is treated as unknown.
    */
   of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
     return promptly(
@@ -144,7 +144,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     if (actor !== undefined) actor.checkedAt = -Infinity;
   }
 
-  /** Does so for all, or for those of one workspace. */
+  /** Marks all actors, or one workspace's, as possibly changed. */
   doubtAll(workspaceId?: string): void {
     for (const actor of this.population.residents())
       if (workspaceId === undefined || actor.identity.workspaceId === workspaceId) actor.checkedAt = -Infinity;
@@ -161,30 +161,30 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   #check(actor: CatalogActor<K, Event, Outcome>, askedAt: number): Promise<boolean> {
     return actor.mailbox.post(async () => {
       const { id, workspaceId } = actor.identity;
-      const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
-      if (found === null) this.population.discard(id);
+      const stored = await this.options.catalog.read(this.options.kind, workspaceId, id);
+      if (stored === null) this.population.discard(id);
       // After a failover that lost some changes the store may give the same version again, so the record is compared as
       // well.
-      else if (found.version !== actor.version || !isDeepStrictEqual(found.record, actor.record)) {
-        actor.adopt(found, await this.options.open(found.record, actor.identity));
+      else if (stored.version !== actor.version || !isDeepStrictEqual(stored.record, actor.record)) {
+        actor.adopt(stored, await this.options.open(stored.record, actor.identity));
       }
       actor.checkedAt = askedAt;
-      return found !== null;
+      return stored !== null;
     });
   }
 
   /** Makes a live actor from a record that the caller has read. */
-  async adopt(found: Versioned<CatalogRecords[K]>, workspaceId: string): Promise<CatalogActor<K, Event, Outcome>> {
-    const identity = { kind: this.options.kind, id: found.record.id, workspaceId };
-    return (await this.population.activate(found.record.id, async () => {
-      const machine = await this.options.open(found.record, identity);
-      return new CatalogActor(found, machine, identity, this.options.inspector);
+  async adopt(stored: Versioned<CatalogRecords[K]>, workspaceId: string): Promise<CatalogActor<K, Event, Outcome>> {
+    const identity = { kind: this.options.kind, id: stored.record.id, workspaceId };
+    return (await this.population.activate(stored.record.id, async () => {
+      const machine = await this.options.open(stored.record, identity);
+      return new CatalogActor(stored, machine, identity, this.options.inspector);
     }))!;
   }
 
   /**
    * Decides, commits and applies a change: `decide` returns the record after it. Resolves with the changed actor, or
-   * null if there is none. Rethrows errors of `decide` and the store, and then the actor is unchanged.
+   * null if the record does not exist. Rethrows errors of `decide` and the store, and then the actor is unchanged.
    */
   async change(
     workspaceId: string,
@@ -235,13 +235,13 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       for (const { event } of machine.decisions) actor.send(event, at, cause);
       return true;
     }
-    const found = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
-    if (found === null) {
+    const stored = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
+    if (stored === null) {
       this.population.discard(actor.identity.id);
       return false;
     }
     // `open` comes first: it throws if this version cannot read the snapshot, and then the record is not adopted.
-    actor.adopt(found, await this.options.open(found.record, actor.identity));
+    actor.adopt(stored, await this.options.open(stored.record, actor.identity));
     return false;
   }
 
@@ -257,12 +257,12 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
 
   async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
     const askedAt = this.options.clock.monotonic();
-    const found = await this.options.catalog.read(this.options.kind, workspaceId, id);
-    if (found === null) return null;
+    const stored = await this.options.catalog.read(this.options.kind, workspaceId, id);
+    if (stored === null) return null;
     const identity = { kind: this.options.kind, id, workspaceId };
     const actor = new CatalogActor(
-      found,
-      await this.options.open(found.record, identity),
+      stored,
+      await this.options.open(stored.record, identity),
       identity,
       this.options.inspector,
     );

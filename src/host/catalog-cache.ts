@@ -28,7 +28,7 @@ export class CatalogCache<K extends keyof CatalogRecords> {
     this.#recordsMax = recordsMax;
   }
 
-  /** The workspace's record as the store had it within the last `catalogFreshMs`; null if there is none. */
+  /** The workspace's record as the store had it within the last `catalogFreshMs`; null if it is unknown. */
   of(workspaceId: string, id: string): Promise<CatalogRecords[K] | null> {
     const name = nameOf(workspaceId, id);
     const now = this.#clock.monotonic();

@@ -20,13 +20,13 @@ export interface Awake {
 /** `far`: another process has sent it. */
 type Watcher = (inspected: Inspected, far: boolean) => void;
 
-/** On the channel `watching`: a process has watchers, and perhaps wants to know which actors are awake. */
+/** A message on the channel `watching`: a process has watchers, and may want to know which actors are awake. */
 interface Wanted {
   readonly from: string;
   readonly question: string | null;
 }
 
-/** On the channel `feed`: an event, or a part of the answer to a question. */
+/** A message on the channel `feed`: an event, or a part of the answer to a question. */
 type Sent = { readonly from: string } & (
   | { readonly inspected: Inspected }
   | { readonly question: string; readonly actors: readonly Awake[] }
@@ -35,9 +35,9 @@ type Sent = { readonly from: string } & (
 export interface FeedOptions {
   readonly inspector: Inspector;
   readonly clock: Clock;
-  /** Undefined where one process owns the store. */
+  /** Undefined on a store with a single owner. */
   readonly pubSub: PubSub | undefined;
-  /** A name that no other process has. */
+  /** A unique name of this process. */
   readonly self: string;
   /** Every live actor of this process, brought up to date. */
   awake(): Awake[];
@@ -56,7 +56,7 @@ export class Feed {
   #asking: Timer | null = null;
   #hearing: Promise<() => Promise<void>> | null = null;
   #again: Timer | null = null;
-  /** While another process has watchers: ends the sending. */
+  /** Ends the sending; set as long as another process has watchers. */
   #unsend: (() => void) | null = null;
   #wantedUntil = 0;
   #expiry: Timer | null = null;
@@ -82,7 +82,7 @@ export class Feed {
     for (const listening of [this.#listening, this.#hearing]) listening?.then((end) => end()).catch(() => {});
   }
 
-  /** Tells every follower that the process begins to end. */
+  /** Notifies every follower that the process begins to end. */
   drain(): void {
     for (const draining of [...this.#onDrain]) draining();
   }
@@ -106,8 +106,8 @@ export class Feed {
   }
 
   /**
-   * Resolves with a function that returns every live actor. Other processes have a moment to answer before; of an actor
-   * that is awake in several, the newest counts.
+   * Resolves with a function that returns every live actor, after other processes had a moment to answer. If an actor
+   * is awake in several processes, the newest copy counts.
    */
   async #askOthers(): Promise<() => Awake[]> {
     const { self, clock, awake, pubSub } = this.#options;
@@ -144,7 +144,7 @@ export class Feed {
     if (sent.from === this.#options.self) return;
     if ('question' in sent) return void this.#answers.get(sent.question)?.push(...sent.actors);
     const { inspected } = sent;
-    // An actor that another process has put to sleep may be awake here.
+    // An actor that another process has passivated may be awake here.
     if (inspected.type === 'passivated' && this.#options.isAwake(inspected.actor)) return;
     for (const watcher of this.#watchers) watcher(inspected, true);
   }
@@ -171,7 +171,7 @@ export class Feed {
     const { clock } = this.#options;
     this.#expiry = clock.after(Math.max(1, this.#wantedUntil - clock.monotonic()), () => {
       const lateMs = clock.monotonic() - this.#wantedUntil;
-      // A process that was held up has announcements before it that it has not read yet.
+      // A process that was held up has older announcements to read first.
       if (lateMs > limits.feedHeldMs) this.#wantedUntil = clock.monotonic() + limits.feedAskMs;
       if (clock.monotonic() < this.#wantedUntil) return this.#expire();
       this.#unsend?.();
@@ -188,8 +188,8 @@ function merged(own: readonly Awake[], others: readonly Awake[]): Awake[] {
   const newest = new Map<string, Awake>();
   for (const each of [...own, ...others]) {
     const key = `${each.actor.kind} ${each.actor.id}`;
-    const known = newest.get(key);
-    if (known === undefined || each.seq > known.seq) newest.set(key, each);
+    const latest = newest.get(key);
+    if (latest === undefined || each.seq > latest.seq) newest.set(key, each);
   }
   return [...newest.values()];
 }
@@ -209,7 +209,7 @@ export function watchFeed(
   feed: Feed,
   shown: { actors(actors: Awake[]): void; inspected(inspected: Inspected): void; draining(): void },
 ): Watching {
-  /** Events of other processes since the question of the first picture: their answers may have been written before. */
+  /** Events of other processes since the request of the first picture: their answers may have been written before. */
   let early: Inspected[] | null = [];
   const unwatch = feed.watch((inspected, far) => {
     if (early === null) shown.inspected(inspected);

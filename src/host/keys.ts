@@ -28,7 +28,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   readonly #owed = new WeakMap<object, Debt>();
   /** Limited keys whose recovery is awaited. */
   readonly #recovering = new WeakSet<KeyActor>();
-  /** A key's budgets as they were answered last in this process. */
+  /** A key's budgets by the last answer of the store to this process. */
   readonly #answered = new WeakMap<KeyActor, Partial<Record<BudgetName, StandingBudget>>>();
   readonly #lookUps: LookUps<KeyActor>;
 
@@ -63,8 +63,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   }
 
   /**
-   * The key with this text as this process read it last, if it was valid then: for an answer that must tell its budgets
-   * while the store cannot be asked.
+   * The key with this text as this process read it last, if it was valid then: for a response that must show its
+   * budgets although the store does not answer.
    */
   held(text: string): KeyActor | null {
     const live = this.#live(text);
@@ -77,7 +77,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     return live !== undefined && matchesDigest(text, live.record.digest) ? live : null;
   }
 
-  /** Does the same for a key that is not live or may have changed. */
+  /** Reads a key that is not live or may have changed, with the same result. */
   async #recognize(text: string, requestId: string | null): Promise<KeyActor> {
     const publicId = publicIdOf(text);
     const actor = publicId === null ? null : await this.#byPublicId(publicId, text);
@@ -91,12 +91,12 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
 
   #admit(actor: KeyActor, requestId: string | null): KeyActor {
     const at = this.options.clock.now();
-    // A key that has expired while the clock was ahead has its date in the future again.
+    // A key that expired while the clock was ahead becomes valid again.
     if (actor.machine.state === 'expired' && !isOverdue(actor, at))
       this.#send(actor, { type: 'configure', at, expiresAt: actor.record.expiresAt }, nobody);
     const { state } = actor.machine;
-    // The machine gets an event only where it would refuse or change state: a request within the key's budgets changes
-    // nothing in it.
+    // The machine gets an event only if it would refuse or change state: a request within the key's budgets does
+    // neither.
     if (state === 'revoked' || state === 'expired' || isOverdue(actor, at)) {
       const refusal = refusalOf(actor.send({ type: 'request', at, debt: null }, at, causeByKey(actor, requestId)));
       if (refusal !== null) throw new Failure(refusal);
@@ -108,15 +108,16 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
   take(actor: KeyActor, budgets: readonly BudgetName[], requestId: string | null = null): Taken[] | Promise<Taken[]> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
-    const asked = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
-    return promptly(this.#store.limits.takeBudgets(workspaceId, id, asked, at), (taken) =>
+    const requested = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
+    return promptly(this.#store.limits.takeBudgets(workspaceId, id, requested, at), (taken) =>
       this.#settleTaken(actor, taken, at, requestId),
     );
   }
 
   /**
-   * How a budget stands by what this process was answered last, refilled since then; full if it was answered nothing.
-   * For an answer that must tell it while the store does not: other processes may have charged it meanwhile.
+   * The level of a budget by the store's last answer to this process, refilled since then; full without an answer. It
+   * is for a response that must show the level although the store does not answer: other processes may have charged it
+   * meanwhile.
    */
   standing(actor: KeyActor, budget: BudgetName): StandingBudget {
     const ceiling = actor.record.limits[budget];
@@ -124,8 +125,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const whole = full(ceiling, at);
     const answered = this.#answered.get(actor)?.[budget];
     if (answered === undefined) return { remaining: ceiling, resetAt: resetAt(whole, ceiling) };
-    // A budget refills evenly, so that the time when it is full tells how much it lacks; rounded up to a second it
-    // tells too much.
+    // A budget refills evenly, so that the time when it is full shows how much it lacks; rounded up to a second it
+    // shows too much.
     const lackMs = Math.max(0, answered.resetAt * 1000 - at);
     const bucket = { level: whole.level - lackMs * ceiling, at };
     return {
@@ -185,7 +186,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     this.#level(actor, this.options.clock.now());
   }
 
-  /** A debt may be paid off, or the key's date reached, without a request that would tell the machine. */
+  /** A debt may be paid off, or the key's date reached, without a request that would notify the machine. */
   override levelAll(): void {
     super.levelAll();
     const at = this.options.clock.now();
@@ -281,8 +282,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     if (live !== undefined && (!this.options.shared || (await this.checkFresh(live)))) return live;
     const id = keyIdOf(publicId);
     return this.#lookUps.find(id, async () => {
-      const found = await this.#store.catalog.keyByPublicId(publicId);
-      return found && this.adopt(found, found.record.workspaceId);
+      const stored = await this.#store.catalog.keyByPublicId(publicId);
+      return stored && this.adopt(stored, stored.record.workspaceId);
     });
   }
 }

@@ -24,19 +24,19 @@ export const dayMs = 24 * hourMs;
 const beginOfDay = (at: number): number => at - (at % dayMs);
 export const nextDay = (at: number): number => beginOfDay(at) + dayMs;
 
-/** A visitor, as the limits of an assistant know one. */
+/** A visitor, as an assistant's limits identify one. */
 export interface VisitorUse {
   readonly assistantId: string;
   readonly visitorId: string;
   /** Returns a digest of the visitor's address under a key of the UTC day of this time. */
   readonly addressKey: (atMs: number) => string;
-  /** As the assistant has them. */
+  /** The assistant's own limits. */
   readonly limits: LinkSettings['limits'];
   /** Milliseconds for which a message takes a place: a turn's, and those that the clock runs after it. */
   readonly placeMsMax: number;
 }
 
-/** A request to the limits: each limit with its name. A name may stand twice, with an address on two days. */
+/** A request to the limits: each limit with its name. A name may occur twice, with an address on two days. */
 export interface Charge {
   readonly asked: readonly AskedLimit[];
   /** The names of the requested limits, in the same order. */
@@ -70,16 +70,16 @@ const names = {
 };
 
 /** The ceiling of a limit; null for none. */
-export function ceilingOf(given: LinkSettings['limits'], name: LinkLimitName): number | null {
-  const own = given[name];
+export function ceilingOf(ceilings: LinkSettings['limits'], name: LinkLimitName): number | null {
+  const own = ceilings[name];
   if (own !== undefined) return own;
   if (!(name in linkAddressLimits)) return linkLimits[name as keyof typeof linkLimits];
   const { of, least } = linkAddressLimits[name as keyof typeof linkAddressLimits];
-  const whole = ceilingOf(given, of);
+  const whole = ceilingOf(ceilings, of);
   return whole === null ? null : Math.max(least, Math.floor(whole / 2));
 }
 
-/** The name of the slots of which a visitor has one: a visitor has one turn at a time (contract 9). */
+/** The name of the slot of a visitor, who has one turn at a time (contract 9). */
 export const visitorSlot = (visitorId: string): string => `visitor/${visitorId}`;
 
 const isRunning = (clock: LinkClock | null, at: number, turnRuns: boolean): clock is LinkClock =>
@@ -125,16 +125,17 @@ function settlement(
   ];
 }
 
-/** The end of a clock that is moved at `at`: no clock runs beyond its session. */
+/** The end of a clock that is moved at `at`: a clock never runs beyond its session. */
 const holdUntil = ({ expiresAt }: Session, at: number): number => Math.min(at + limits.linkHoldMs, expiresAt * 1000);
 
 /**
- * The visitor's address on the day of `at`, and on the next day if a place that lasts until `untilMs` is held then: the
- * next visitor's step counts the places of an address under the key of its own day. None if the assistant has no limit
- * of an address.
+ * The visitor's address on the day of `at`, and on the next day if a place is held until then (`untilMs`): the next
+ * visitor's step counts the places of an address under the key of its day. Empty if the assistant has no limit by
+ * address.
  */
-function addressesOf({ limits: given, addressKey }: VisitorUse, at: number, untilMs: number): AddressDay[] {
-  if ((Object.keys(linkAddressLimits) as LinkLimitName[]).every((name) => ceilingOf(given, name) === null)) return [];
+function addressesOf({ limits: ceilings, addressKey }: VisitorUse, at: number, untilMs: number): AddressDay[] {
+  if ((Object.keys(linkAddressLimits) as LinkLimitName[]).every((name) => ceilingOf(ceilings, name) === null))
+    return [];
   const days = untilMs > nextDay(at) ? [at, untilMs] : [at];
   return days.map((ms) => ({ dayMs: beginOfDay(ms), key: addressKey(ms) }));
 }
@@ -185,8 +186,8 @@ function presence(
 }
 
 function chargeOf(wanted: Partial<Record<LinkLimitName, readonly AskedLimit[]>>): Charge {
-  const all = linkLimitNames.flatMap((name) => (wanted[name] ?? []).map((asked) => ({ name, asked })));
-  return { asked: all.map(({ asked }) => asked), names: all.map(({ name }) => name) };
+  const all = linkLimitNames.flatMap((name) => (wanted[name] ?? []).map((limit) => ({ name, asked: limit })));
+  return { asked: all.map(({ asked: limit }) => limit), names: all.map(({ name }) => name) };
 }
 
 /**
@@ -215,7 +216,7 @@ export function admission(
     ];
   messages.messages_per_address_per_hour = sessionAdmission(use, at).asked;
   const ceiling = (name: LinkLimitName): number => ceilingOf(use.limits, name) ?? Infinity;
-  const asked = chargeOf({
+  const charge = chargeOf({
     ...presence(use, session, { at, costMs, placeUntilMs: at + placeMs, addresses }, ceiling),
     ...messages,
   });
@@ -226,7 +227,7 @@ export function admission(
       .map((limit) => givenBack(limit, at)),
     ...(addresses.length > 0 && { addresses }),
   };
-  return { ...asked, clock, link };
+  return { ...charge, clock, link };
 }
 
 /**
@@ -238,9 +239,8 @@ export const presenceMs = (silentMs: number): number =>
 
 /**
  * Returns the request of a voice socket, to keep a visitor who speaks present until `untilMs`; null if that moves
- * nothing, because the clock runs so long already, or is that of the turn in flight. A clock that has stopped begins as
- * with a message. While it runs, the minutes of the day refuse nothing (as they end no turn), and those of the address
- * do.
+ * nothing, because the clock runs as long already, or is the clock of the turn in flight. A stopped clock begins as
+ * with a message. The minutes of the day refuse nothing while it runs (as they end no turn); the address's minutes do.
  */
 export function speechAdmission(
   use: VisitorUse,
@@ -278,8 +278,8 @@ function givenBack(limit: AskedLimit, at: number): SettledLimit {
 }
 
 /** Returns a new session's request to the limits (contract 9): one of its address's messages. */
-export function sessionAdmission({ assistantId, addressKey, limits: given }: VisitorUse, at: number): Charge {
-  const ceiling = ceilingOf(given, 'messages_per_address_per_hour');
+export function sessionAdmission({ assistantId, addressKey, limits: ceilings }: VisitorUse, at: number): Charge {
+  const ceiling = ceilingOf(ceilings, 'messages_per_address_per_hour');
   if (ceiling === null) return { asked: [], names: [] };
   return chargeOf({
     messages_per_address_per_hour: [
@@ -290,12 +290,12 @@ export function sessionAdmission({ assistantId, addressKey, limits: given }: Vis
 
 /** Null if all limits pass. */
 export function refusalOfLimits(
-  { names: asked }: Pick<Charge, 'names'>,
+  { names: charged }: Pick<Charge, 'names'>,
   answers: readonly TakenLimit[],
   at: number,
 ): LimitsRefusal | null {
-  const refusing = asked.filter((_, index) => !answers[index]!.passed);
-  const waits = asked.flatMap((name, index) =>
+  const refusing = charged.filter((_, index) => !answers[index]!.passed);
+  const waits = charged.flatMap((name, index) =>
     answers[index]!.passed ? [] : [waitOf(name, answers[index]!.waitMs, at)],
   );
   return refusing.length === 0 ? null : { refusing: [...new Set(refusing)], waitMs: Math.max(...waits) };
@@ -304,8 +304,8 @@ export function refusalOfLimits(
 const placeLimits: ReadonlySet<LinkLimitName> = new Set(['concurrent_visitors', 'places_per_address']);
 
 /**
- * A limit of 0 may be another one tomorrow. A place falls free at any time, so its wait is at most the time that a
- * clock runs on by itself.
+ * A limit of 0 may change by tomorrow. A place may be freed at any time, so the wait for one is at most the time that a
+ * clock runs without a message.
  */
 function waitOf(name: LinkLimitName, waitMs: number | null, at: number): number {
   if (waitMs === null) return nextDay(at) - at;
@@ -315,13 +315,13 @@ function waitOf(name: LinkLimitName, waitMs: number | null, at: number): number 
 /**
  * A session after a step, and the charges that the step settles; the unchanged session if there is nothing to settle.
  */
-export interface Settled {
+export interface Settlement {
   readonly session: Session;
   readonly settled?: readonly SettledLimit[];
 }
 
-/** The end of a turn: its clock runs on for a while, unless the session's end has stopped it. */
-export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>, at: number): Settled {
+/** The end of a turn: its clock continues for a while, unless the session's end has stopped it. */
+export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>, at: number): Settlement {
   const clock = session.link?.clock;
   const { addresses = [] } = turn.link ?? {};
   if (turn.link === undefined || clock === null || clock === undefined) return { session };
@@ -340,14 +340,14 @@ export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>
 }
 
 /**
- * The charges of a turn whose session has ended: the end has settled those of the link, but only the turn knows the
- * visitor's address.
+ * The charges of a turn whose session has ended: the end has settled the link's, but only the turn knows the visitor's
+ * address.
  */
 function endOfTurn(
   session: Session,
   { dayMs: day, endMs }: LinkClock,
   addresses: readonly AddressDay[],
-): Pick<Settled, 'settled'> {
+): Pick<Settlement, 'settled'> {
   if (endMs === undefined || addresses.length === 0) return {};
   const ofLink: ReadonlySet<string> = new Set([
     names.minutes(session.assistantId),
@@ -356,8 +356,8 @@ function endOfTurn(
   return { settled: settlement(session, addresses, day, endMs, 0).filter(({ name }) => !ofLink.has(name)) };
 }
 
-/** Gives back the charges of a withdrawn turn, and puts the clock back. A day that is over is left alone. */
-export function withdrawn(session: Session, turn: Pick<Turn, 'id' | 'link'>): Settled {
+/** Refunds the charges of a withdrawn turn, and puts the clock back. A day that has passed is left alone. */
+export function withdrawn(session: Session, turn: Pick<Turn, 'id' | 'link'>): Settlement {
   const clock = session.link?.clock;
   if (turn.link === undefined) return { session };
   const { before, taken, addresses = [] } = turn.link;
@@ -375,7 +375,7 @@ export function withdrawn(session: Session, turn: Pick<Turn, 'id' | 'link'>): Se
  * it was charged, and its seal settles the charges of its address. `use`: of the visitor who ends the session; without
  * one the place of the address ends by itself, and its minutes stay charged.
  */
-export function endSettlement(session: Session, activeTurnId: string | null, at: number, use?: VisitorUse): Settled {
+export function endSettlement(session: Session, activeTurnId: string | null, at: number, use?: VisitorUse): Settlement {
   const clock = session.link?.clock ?? null;
   const turnRuns = activeTurnId !== null && clock?.movedBy === activeTurnId;
   if (!isRunning(clock, at, turnRuns)) return { session };
@@ -396,7 +396,7 @@ export function endSettlement(session: Session, activeTurnId: string | null, at:
   };
 }
 
-/** Removes the charges from the record of a turn that is over. */
+/** Removes the charges from the record of a turn that has ended. */
 export function overTurn(turn: Turn): Turn {
   if (turn.link === undefined) return turn;
   const { link: _, ...over } = turn;

@@ -9,7 +9,7 @@ import { keepNewest } from '../base/newest.ts';
 
 export class LookUps<R> {
   readonly #clock: Clock;
-  /** When the store did not have the name, in monotonic milliseconds before the read; the latest at the end. */
+  /** The time before a read that did not find the name, in monotonic milliseconds; the latest at the end. */
   readonly #unknown = new Map<string, number>();
   readonly #underWay = new Map<string, Promise<R | null>>();
 
@@ -28,10 +28,10 @@ export class LookUps<R> {
     const underWay = this.#underWay.get(name);
     if (underWay !== undefined) return underWay;
     const lookUp: Promise<R | null> = read().then(
-      (found) => {
+      (record) => {
         // A name that was forgotten meanwhile may have been stored since the read.
-        if (this.#over(name, lookUp) && found === null) this.#miss(name, now);
-        return found;
+        if (this.#over(name, lookUp) && record === null) this.#miss(name, now);
+        return record;
       },
       (error) => {
         this.#over(name, lookUp);

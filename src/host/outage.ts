@@ -15,7 +15,7 @@ export class Outage {
     this.#log = log;
   }
 
-  /** How long the current outage has lasted, in seconds; 0 without an outage. */
+  /** Seconds that the current outage has lasted; 0 without an outage. */
   get seconds(): number {
     return this.#sinceMs === null ? 0 : (this.#clock.monotonic() - this.#sinceMs) / 1000;
   }

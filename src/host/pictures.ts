@@ -1,13 +1,13 @@
 /**
- * Gives watchers pictures of the live actors, one after another: at most one in a turn of the event loop, and after one
- * that took long none before several times as long has passed. So the loop is free most of the time, however many
- * pictures are asked for.
+ * Gives watchers pictures of the live actors, one after another: at most one in an iteration of the event loop. After a
+ * slow picture a pause of several times its duration follows, so that the loop is free most of the time, at any number
+ * of requests.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 
 export interface PictureReceiver<Picture> {
-  /** Called when the question of its picture goes out: the picture has everything that happened before. */
+  /** Called when the request for its picture is sent: the picture has everything that happened before. */
   asked(): void;
   give(picture: Picture): void;
 }
@@ -15,7 +15,7 @@ export interface PictureReceiver<Picture> {
 export class Pictures<Picture> {
   readonly #clock: Clock;
   readonly #ask: () => Promise<() => Picture>;
-  /** In order; each is given one picture, however often it has asked. */
+  /** The workspaces in order; each gets one picture, for any number of requests. */
   readonly #due = new Set<PictureReceiver<Picture>>();
   #running = false;
 

@@ -17,7 +17,7 @@ import type {
   Store,
   Versioned,
 } from '../store/store.ts';
-import { openActor, type Stateful } from '../actors/actor.ts';
+import { openActor, type MachineInstance } from '../actors/actor.ts';
 import { isRefused, type ActorIdentity, type Decision, type Inspector } from '../actors/inspector.ts';
 import { Mailbox } from '../actors/mailbox.ts';
 import type { Population, Resident } from '../actors/population.ts';
@@ -46,7 +46,7 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
   usedAt = 0;
   record: Session;
   version: number;
-  readonly machine: Stateful<SessionEvent, SessionOutcome>;
+  readonly machine: MachineInstance<SessionEvent, SessionOutcome>;
   readonly mailbox = new Mailbox();
   readonly identity: ActorIdentity;
   /** The turn in flight, if this process runs it. */
@@ -60,23 +60,23 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
   unsettledAt: number | null = null;
   /** Fires when a session with a turn in flight and an unanswered move must be read again. */
   look: Timer | null = null;
-  /** Null if there were none. */
+  /** Null before the first refusal. */
   refusals: Refusals | null = null;
   /**
-   * How many looks at the stored session must find it unchanged before a step relies on this process's copy; none for a
-   * new session.
+   * The number of reads that must find the stored session unchanged before a step relies on this process's copy; 0 for
+   * a new session.
    */
   looksDue: number;
   readonly #parts: SessionActorParts;
 
-  constructor(found: Versioned<Session>, parts: SessionActorParts) {
+  constructor(stored: Versioned<Session>, parts: SessionActorParts) {
     const { inspector } = parts;
-    this.record = found.record;
-    this.version = found.version;
-    this.looksDue = found.version > 1 ? limits.looksAfterMove : 0;
-    this.identity = { kind: 'session', id: found.record.id, workspaceId: found.record.workspaceId };
+    this.record = stored.record;
+    this.version = stored.version;
+    this.looksDue = stored.version > 1 ? limits.looksAfterMove : 0;
+    this.identity = { kind: 'session', id: stored.record.id, workspaceId: stored.record.workspaceId };
     this.#parts = parts;
-    this.machine = openActor(sessionKind, { snapshot: found.record.machine }, this.identity, inspector);
+    this.machine = openActor(sessionKind, { snapshot: stored.record.machine }, this.identity, inspector);
     inspector.life('activated', this.identity, this.machine);
   }
 
@@ -107,11 +107,11 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
     return this.unsettledAt === this.version;
   }
 
-  /** A decision can no longer be undone: it is committed, or there was nothing to commit. */
-  tell(decision: SessionDecision, cause: Cause): void {
+  /** Publishes a decision that can no longer be undone: it is committed, or there was nothing to commit. */
+  publish(decision: SessionDecision, cause: Cause): void {
     const { event, from, to, outcomes } = decision;
-    this.machine.tell(decision, this.version, cause);
-    // A refusal that moves the session, as one by its deadline does, is committed.
+    this.machine.publish(decision, this.version, cause);
+    // A refusal that moves the session, such as a refusal by its deadline, is committed.
     if (from === to && isRefused(outcomes))
       (this.refusals ??= new Refusals()).note(this.version, event.at, decision, cause);
   }
@@ -121,7 +121,7 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
     this.machine.restore(this.record.machine);
   }
 
-  /** The move that was decided is stored. */
+  /** Adopts a move that is stored. */
   committed(session: Session, version: number): void {
     this.record = session;
     this.version = version;
@@ -149,24 +149,24 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
    * Stores the session with the limits that it takes; `lost` if another writer moved it, and then adopts the stored
    * session.
    */
-  async charge(session: Session, asked: readonly AskedLimit[], nowMs: number): Promise<ChargedSession> {
-    const charged = await this.#parts.store.sessions.charge({ session, ...this.basis, asked, nowMs });
+  async charge(session: Session, requested: readonly AskedLimit[], nowMs: number): Promise<ChargedSession> {
+    const charged = await this.#parts.store.sessions.charge({ session, ...this.basis, asked: requested, nowMs });
     if (charged.outcome === 'charged') this.committed(session, charged.version);
     else if (charged.outcome === 'lost') await this.reload();
     return charged;
   }
 
   /**
-   * Drops the decision and adopts the stored session. Throws `session_not_found` if there is none any more, and
+   * Drops the decision and adopts the stored session. Throws `session_not_found` if it was removed, and
    * `UnreadableSnapshot`.
    */
   async reload(): Promise<void> {
     const { store, population } = this.#parts;
     const { workspaceId, id } = this.record;
     try {
-      const found = await store.sessions.read(workspaceId, id);
+      const stored = await store.sessions.read(workspaceId, id);
       this.looksDue = limits.looksAfterMove;
-      if (found !== null) return this.adopt(found);
+      if (stored !== null) return this.adopt(stored);
     } catch (error) {
       this.undo();
       throw error;
@@ -176,13 +176,13 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
   }
 
   /** Adopts the stored session. Throws `UnreadableSnapshot` and then changes nothing. */
-  adopt(found: Versioned<Session>): void {
+  adopt(stored: Versioned<Session>): void {
     const { state } = this.machine;
-    this.machine.restore(found.record.machine);
-    this.record = found.record;
-    this.version = found.version;
+    this.machine.restore(stored.record.machine);
+    this.record = stored.record;
+    this.version = stored.version;
     if (this.machine.state !== state) this.#parts.inspector.life('activated', this.identity, this.machine);
-    // The session may be over and its turn still running: the end was stored, but the store's answer was lost.
+    // The session may have ended with its turn still running: the end was stored, but the store's answer was lost.
     const reason = stopsWith[this.machine.state];
     if (reason !== undefined) void this.runner?.stop(reason);
   }

@@ -6,7 +6,7 @@ import type { MachineKind } from '../../machines/version.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Cause, Store } from '../store/store.ts';
-import { openActor, type Stateful } from '../actors/actor.ts';
+import { openActor, type MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
 import { Population, type Resident } from '../actors/population.ts';
@@ -31,7 +31,7 @@ const ofItself: ReadonlySet<string> = new Set(['tick', 'drain', 'session.ended']
 
 export class SocketActor<E extends Event = Event, O extends Outcome = Outcome> implements Resident {
   readonly identity: ActorIdentity;
-  readonly machine: Stateful<E, O>;
+  readonly machine: MachineInstance<E, O>;
   /** A socket is in use until it is closed. */
   readonly busy = true;
   usedAt = 0;
@@ -39,9 +39,9 @@ export class SocketActor<E extends Event = Event, O extends Outcome = Outcome> i
   readonly #over: () => void;
   /** The request that became the socket. */
   readonly cause: Cause;
-  /** Nothing of a socket is stored: its steps are the events that it did not refuse. */
+  /** A socket is not stored: its steps are the events that it did not refuse. */
   version = 0;
-  /** Called with what the machine has decided on an event, once the watchers know of it. */
+  /** Called with the decisions of the machine on an event, after watchers have seen them. */
   onDecision: (outcomes: readonly O[], from: string) => void = () => {};
 
   constructor(
@@ -66,7 +66,7 @@ export class SocketActor<E extends Event = Event, O extends Outcome = Outcome> i
     const decision = this.machine.decide(event);
     const { outcomes, from, to } = decision;
     if (!isRefused(outcomes)) this.version++;
-    this.machine.tell(decision, this.version, ofItself.has(event.type) ? nobody : this.cause);
+    this.machine.publish(decision, this.version, ofItself.has(event.type) ? nobody : this.cause);
     this.onDecision(outcomes, from);
     if (from !== to && to === 'closed') this.#over();
     return outcomes;
@@ -77,21 +77,21 @@ export class SocketActor<E extends Event = Event, O extends Outcome = Outcome> i
   }
 }
 
-/** How long beyond a token's time its opening is remembered: processes' clocks may differ. */
+/** Milliseconds beyond a token's time for which its opening is remembered: processes' clocks may differ. */
 const slackMs = 5 * 60_000;
 
 export class Sockets<E extends Event = Event, O extends Outcome = Outcome> {
   readonly population: Population<SocketActor<E, O>>;
   readonly #kind: MachineKind;
-  /** Names what their tokens open. */
+  /** The kind of socket that the tokens open. */
   readonly #use: string;
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #inspector: Inspector;
-  /** Tokens that were opened in this process lately, and when they can be forgotten. */
+  /** Tokens that were opened in this process lately, and the time until which each is remembered. */
   readonly #spent = new Map<string, number>();
 
-  /** `use`: names the places that their tokens take in the store, one for each. */
+  /** `use`: the prefix of the places that tokens take in the store, one for each. */
   constructor(kind: MachineKind, use: string, store: Store, clock: Clock, inspector: Inspector) {
     this.#kind = kind;
     this.#use = use;
@@ -106,7 +106,7 @@ export class Sockets<E extends Event = Event, O extends Outcome = Outcome> {
     return this.#spent.has(tokenId);
   }
 
-  /** Takes the token for this socket: false if another one has it. Exact across processes. */
+  /** Takes the token for this socket: false if another socket has it. Exact across processes. */
   async spend({ id, workspaceId, tokenUntilMs }: SocketFacts, holder: string): Promise<boolean> {
     const nowMs = this.#clock.now();
     const [taken] = await this.#store.limits.take({
@@ -114,9 +114,9 @@ export class Sockets<E extends Event = Event, O extends Outcome = Outcome> {
       asked: [{ kind: 'place', name: `${this.#use}/${id}`, ceiling: 1, holder, untilMs: tokenUntilMs + slackMs }],
       nowMs,
     });
-    for (const [known, until] of this.#spent) {
+    for (const [token, until] of this.#spent) {
       if (until > nowMs) break;
-      this.#spent.delete(known);
+      this.#spent.delete(token);
     }
     this.#spent.set(id, tokenUntilMs + slackMs);
     return taken!.passed;

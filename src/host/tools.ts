@@ -26,7 +26,7 @@ export class ToolRecords extends CatalogCache<'tool'> {
 
   /**
    * Changes a tool; null from `change` leaves it as it is. Changes of this process come one at a time, and the version
-   * comparison covers other processes. Resolves with the tool after that, or with null if there is none. Rejects with
+   * comparison covers other processes. Resolves with the tool after that, or with null if it is unknown. Rejects with
    * `StoreUnavailable`, and with what `change` throws.
    */
   change(

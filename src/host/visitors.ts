@@ -1,13 +1,13 @@
 /**
- * Visitor actors: who talks to assistants over their links in this process. The store's limits decide, in the steps
- * that sessions and turns take; an actor is told the verdict. Nothing of it is stored.
+ * Visitor actors: the visitors who talk to assistants over their links in this process. The store's limits decide, in
+ * the steps that sessions and turns take; an actor receives the verdict and stores nothing.
  */
 import { visitorKind, type VisitorContext, type VisitorEvent, type VisitorOutcome } from '../../machines/visitor.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits, type LinkLimitName } from '../base/limits.ts';
 import type { Cause, Session, Store, TakenLimit } from '../store/store.ts';
-import { openActor, type Stateful } from '../actors/actor.ts';
+import { openActor, type MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
 import { notedRefusals, refusalOfLimits, sessionAdmission, type Charge, type VisitorUse } from './link-budget.ts';
@@ -34,17 +34,17 @@ export class LinkRefused extends Failure {
 class VisitorActor implements Resident {
   usedAt = 0;
   readonly identity: ActorIdentity;
-  readonly machine: Stateful<VisitorEvent, VisitorOutcome>;
+  readonly machine: MachineInstance<VisitorEvent, VisitorOutcome>;
   /**
-   * When the clock of each of the visitor's sessions runs out, as far as this process knows; the one that was moved
-   * last at the end.
+   * The end of the clock of each of the visitor's sessions, as far as this process knows; the one that was moved last
+   * at the end.
    */
   readonly clocks = new Map<string, number>();
-  /** When the last of them runs out. */
+  /** The latest end of the clocks. */
   clockUntil = 0;
-  /** Runs while a clock does. */
+  /** Fires at the end of a running clock. */
   timer: Timer | null = null;
-  /** Nothing of a visitor is stored: its steps are the events that were not refused. */
+  /** A visitor is not stored: its steps are the events that were not refused. */
   version = 0;
   readonly #inspector: Inspector;
 
@@ -67,7 +67,7 @@ class VisitorActor implements Resident {
   send(event: VisitorEvent, cause: Cause): void {
     const decision = this.machine.decide(event);
     if (!isRefused(decision.outcomes)) this.version++;
-    this.machine.tell(decision, this.version, cause);
+    this.machine.publish(decision, this.version, cause);
   }
 
   /**
@@ -106,7 +106,7 @@ export class Visitors {
     this.population = new Population(clock, limits);
   }
 
-  /** Charges a new session of the visitor to the limits. Throws `LinkRefused`, and then nothing was taken. */
+  /** Charges a new session of the visitor to the limits. Throws `LinkRefused` without taking anything. */
   async takeSession(workspaceId: string, use: VisitorUse, cause: Cause): Promise<void> {
     const nowMs = this.#clock.now();
     const wanted = sessionAdmission(use, nowMs);
@@ -115,7 +115,7 @@ export class Visitors {
     if (answers.some(({ passed }) => !passed)) throw await this.refuse(workspaceId, use, wanted, answers, nowMs, cause);
   }
 
-  /** The refusal of limits that did not pass, after it is counted and the visitor's machine has it. */
+  /** Returns the refusal of limits that did not pass, after it is counted and the visitor's machine has it. */
   async refuse(
     workspaceId: string,
     use: VisitorUse,
@@ -138,7 +138,7 @@ export class Visitors {
     return new LinkRefused(refusing, waitMs);
   }
 
-  /** The refusal of a turn that nobody knows of yet: it is counted where the turn is asked for again. */
+  /** Returns the refusal of a turn that a call requested early: it is counted when the turn is requested again. */
   refuseEarly(wanted: Pick<Charge, 'names'>, answers: readonly TakenLimit[], nowMs: number): LinkRefused {
     const { refusing, waitMs } = refusalOfLimits(wanted, answers, nowMs)!;
     return new LinkRefused(refusing, waitMs);
@@ -153,7 +153,7 @@ export class Visitors {
     });
   }
 
-  /** The session's turn is over, or its end has stopped the clock. */
+  /** The session's turn has ended, or its end has stopped the clock. */
   noteMoved({ workspaceId, id, link }: Session, cause: Cause): void {
     if (link === undefined) return;
     void this.#send(workspaceId, link.visitorId, cause, (at, actor) => {
@@ -181,7 +181,7 @@ export class Visitors {
     this.#watch(actor);
   }
 
-  /** Sends the machine a tick once its clock has run out, or its refusal is over while the clock runs. */
+  /** Sends the machine a tick once its clock has run out, or its refusal has expired while the clock runs. */
   #watch(actor: VisitorActor): void {
     actor.timer?.cancel();
     actor.timer = null;
@@ -195,7 +195,7 @@ export class Visitors {
     });
   }
 
-  /** A refusal may be over without a message that would tell the machine. */
+  /** A refusal may expire without a message that would notify the machine. */
   levelAll(): void {
     const at = this.#clock.now();
     for (const actor of this.population.residents())

@@ -16,7 +16,7 @@ export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, Workspace
 
 export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, WorkspaceOutcome> {
   readonly #store: Store;
-  /** Slots taken, by machine. The machine gets an event only if that moves it, or if there is a watcher. */
+  /** Slots taken, by machine. The machine gets an event only if the event moves it, or if there is a watcher. */
   readonly #taken = new WeakMap<object, number>();
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
@@ -67,7 +67,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
     );
   }
 
-  /** Frees a slot, when a turn is over or never began. An actor that is not live has no count to correct. */
+  /** Frees a slot after a turn has ended or failed to begin. An actor that is not live has no count to correct. */
   release(id: string, cause: Cause = nobody): void {
     const workspace = this.population.peek(id);
     if (workspace === undefined) return;
@@ -98,7 +98,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       this.#level(machine, taken);
       const decision = machine.decide({ type: 'acquire' });
       const isRefused = refusalOf(decision.outcomes) !== null;
-      if (!isRefused || last) machine.tell(decision, workspace.version, cause);
+      if (!isRefused || last) machine.publish(decision, workspace.version, cause);
       if (isRefused) return false;
     }
     this.#taken.set(machine, taken + 1);

@@ -1,7 +1,4 @@
-/**
- * A turn's past: the events that moved its machine, which the step that ends the turn stores with its session's history
- * (P23).
- */
+/** The events that moved a turn's machine. The step that ends the turn stores them with its session's history (P23). */
 import {
   begunTurn,
   completions,
@@ -19,14 +16,14 @@ import { limits } from '../base/limits.ts';
 import type { Cause, Move, TurnPast } from '../store/store.ts';
 
 /** The events of a running turn. */
-export class TurnEvents {
+export class TurnEventLog {
   readonly turnId: string;
   readonly version = turnVersion;
   readonly runsUntil: number;
   readonly shared: boolean;
   readonly spoken: boolean;
   readonly events: TurnEvent[] = [];
-  /** The cause of the stop; nobody if there was none. */
+  /** The cause of the stop; `nobody` without a stop. */
   stoppedBy = nobody;
 
   constructor(turnId: string, { runsUntil, shared, spoken = false }: NewTurn) {
@@ -43,8 +40,8 @@ export class TurnEvents {
   }
 
   /**
-   * Keeps an event that changed something; true if it is a step of its own. An end that the store does not take again
-   * and again, for the same fault, is one.
+   * Keeps an event that changed something; true if it is a new step. An end that the store rejects repeatedly, for the
+   * same fault, is one step.
    */
   note(event: TurnEvent, moved: boolean): boolean {
     const { events } = this;
@@ -65,9 +62,9 @@ const isSame = (one: TurnEvent | undefined, other: TurnEvent): boolean =>
 const ofItself: ReadonlySet<TurnEvent['type']> = new Set(['tick', 'lease.lost', 'fenced', 'taken', 'fate']);
 
 /**
- * The cause of a turn's step. The chat causes what the turn does by itself, also its end; a request that stops it, its
- * end from then on. A deadline, a lease and a drain have no cause. `ending`: the end that is being stored at the step,
- * null before.
+ * The cause of a turn's step. The chat is the cause of the turn's normal steps and its end; a request that stops the
+ * turn is the cause of its end from then on. A deadline, a lease and a drain have no cause. `ending`: the end that is
+ * being stored at the step, null before.
  */
 export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat: Cause, stop: Cause): Cause {
   if (type === 'stop') return stop;
@@ -79,8 +76,9 @@ export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat
 const unwatched = new Inspector();
 
 /**
- * The decisions of the turn's machine: the fold of its events, and the step that the session's step has stored, if it
- * is given. None if a later version of the machine has run the turn: what an earlier one did, this one does as well.
+ * The decisions of the turn's machine, replayed from its events, and the step that the session's step has stored, if it
+ * is given. Empty if a later version of the machine has run the turn. A turn of an earlier version is replayed by this
+ * one.
  */
 export function pastOf(past: TurnPast, stored: Pick<Move, 'atMs'> | null): Decision<TurnEvent, TurnOutcome>[] {
   if (past.version > turnVersion) return [];

@@ -9,9 +9,9 @@ import { codePoints } from '../base/text.ts';
 interface Entry {
   readonly version: number;
   readonly mark: string | undefined;
-  /** The budget that it was kept for, in tokens. */
+  /** The budget, in tokens, that the messages were kept for. */
   readonly tokensMax: number;
-  /** The newest messages, as many as a model may be given. */
+  /** The newest messages, up to the bound of a model's request. */
   readonly messages: readonly Message[];
   /** The code points of each message. */
   readonly lengths: readonly number[];
@@ -19,7 +19,7 @@ interface Entry {
   readonly weight: number;
 }
 
-/** The weight of a message beside its text, in characters. */
+/** The weight of a message without its text, in characters. */
 const messageWeight = 256;
 
 /** The weight of a message's calls: their results, and fields that a provider put on them. */
@@ -34,7 +34,7 @@ const callsWeight = ({ toolCalls = [] }: Message): number =>
     0,
   );
 
-/** The code points that may be read for a budget of estimated tokens, each of which is four at most. */
+/** The code points that may be read for a budget of estimated tokens: a token has at most four. */
 export function readFor(tokensMax: number): { charactersMax: number; messagesMax: number } {
   const times = Math.max(1, tokensMax / limits.historyTokensMax);
   return { charactersMax: tokensMax * 4, messagesMax: Math.ceil(limits.historyMessagesMax * times) };
@@ -42,7 +42,7 @@ export function readFor(tokensMax: number): { charactersMax: number; messagesMax
 
 export class Histories {
   readonly #store: Store;
-  /** By session, least recently kept first. */
+  /** Kept histories by session, the least recently kept first. */
   readonly #entries = new Map<string, Entry>();
   #weight = 0;
 
@@ -74,26 +74,26 @@ export class Histories {
   keep(
     { record: { id: sessionId, mark }, version }: Versioned<Session>,
     before: readonly Message[],
-    said: readonly Message[],
+    newMessages: readonly Message[],
     tokensMax: number = limits.historyTokensMax,
   ): void {
     const { charactersMax, messagesMax } = readFor(tokensMax);
-    const known = this.#entries.get(sessionId);
-    const lengthsBefore = known?.messages === before ? known.lengths : before.map(({ content }) => codePoints(content));
-    const messages = [...before, ...said];
-    const lengths = [...lengthsBefore, ...said.map(({ content }) => codePoints(content))];
+    const entry = this.#entries.get(sessionId);
+    const lengthsBefore = entry?.messages === before ? entry.lengths : before.map(({ content }) => codePoints(content));
+    const messages = [...before, ...newMessages];
+    const lengths = [...lengthsBefore, ...newMessages.map(({ content }) => codePoints(content))];
     let first = messages.length;
     for (let left = charactersMax; first > 0 && messages.length - first < messagesMax; first--) {
       left -= lengths[first - 1]!;
       if (left < 0) break;
     }
     this.forget(sessionId);
-    const kept = first === 0 ? lengths : lengths.slice(first);
+    const keptLengths = first === 0 ? lengths : lengths.slice(first);
     const newest = first === 0 ? messages : messages.slice(first);
     const weight =
-      kept.reduce((sum, length) => sum + length + messageWeight, messageWeight) +
+      keptLengths.reduce((sum, length) => sum + length + messageWeight, messageWeight) +
       newest.reduce((sum, message) => sum + callsWeight(message), 0);
-    this.#entries.set(sessionId, { version, mark, tokensMax, messages: newest, lengths: kept, weight });
+    this.#entries.set(sessionId, { version, mark, tokensMax, messages: newest, lengths: keptLengths, weight });
     this.#weight += weight;
     if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
   }

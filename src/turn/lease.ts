@@ -1,4 +1,4 @@
-/** The owner's lease on a turn: renewed by its appends, and by a heartbeat where nothing is appended. */
+/** The owner's lease on a turn: renewed by its appends, and by a heartbeat between them. */
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { AppendResult, Fence, StopRequest, Store, TurnPlace } from '../store/store.ts';
@@ -8,13 +8,13 @@ export interface LeaseEvents {
   stop(reason: StopRequest): unknown;
   /** Another process may own the turn soon. */
   lost(): void;
-  /** Another process owns the turn or its slot, or the turn is over. */
+  /** Another process owns the turn or its slot, or the turn has ended. */
   fenced(): void;
 }
 
 /**
- * When an owner's lease on a turn ends. It ends soon after its session expires: by then a living owner has stopped the
- * turn, and the turn of a dead owner must not outlive the session by the rest of its lease.
+ * Returns the end of an owner's lease on a turn. It ends soon after its session expires: by then a living owner has
+ * stopped the turn, and the turn of a dead owner must not outlive the session by the rest of its lease.
  */
 export const leaseUntil = (nowMs: number, leaseMs: number, expiresAt: number): number =>
   nowMs + Math.min(leaseMs, Math.max(0, expiresAt * 1000 - nowMs) + limits.stopMs);
@@ -27,12 +27,15 @@ export class Lease {
   readonly #leaseMs: number;
   readonly #expiresAt: number;
   readonly #events: LeaseEvents;
-  /** When the last successful renewal was sent, in monotonic milliseconds: the lease runs at least from then. */
+  /**
+   * The time at which the last successful renewal was sent, in monotonic milliseconds: the lease runs at least from
+   * then.
+   */
   #renewedAt: number;
   #renewing = false;
   /**
-   * Appends without an answer yet. Meanwhile the heartbeat does not renew the lease: if the first append is lost,
-   * nothing may.
+   * Appends without an answer yet. The heartbeat does not renew the lease while there are any: if the first append is
+   * lost, no step may renew it.
    */
   #appending = 0;
   #timer: Timer | null = null;
@@ -61,10 +64,7 @@ export class Lease {
     this.#arm();
   }
 
-  /**
-   * Stores a piece of output, and renews the lease unless that was just done: to renew it with each piece costs as much
-   * as the piece.
-   */
+  /** Stores a piece of output, and renews the lease unless it was just renewed: a renewal costs as much as a piece. */
   async append(position: number, text: string): Promise<AppendResult> {
     const askedAt = this.#clock.monotonic();
     const renews = askedAt - this.#renewedAt >= this.#leaseMs / 12;
@@ -86,7 +86,7 @@ export class Lease {
   }
 
   /**
-   * Checks the lease several times for each renewal, so that a lease that could not be renewed is given up well before
+   * Checks the lease several times for each renewal, so that a lease that could not be renewed is abandoned well before
    * it runs out.
    */
   #arm(): void {
@@ -108,7 +108,7 @@ export class Lease {
       else if (this.#timer !== null) this.#events.fenced();
       if (typeof answer === 'object') void this.#events.stop(answer.stop);
     } catch {
-      // The store is away: the lease's age decides when to give up.
+      // The store is away: the lease's age decides when it is lost.
     } finally {
       this.#renewing = false;
     }

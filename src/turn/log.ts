@@ -8,20 +8,20 @@ import type { PendingCall, StopReason, ToolCall, Turn } from '../store/store.ts'
 import { codePoints, indexAfter } from '../base/text.ts';
 import { pendingOf } from './pending-tool-calls.ts';
 
-/** How a turn ended, as its readers see it. */
+/** The end of a turn, as its readers see it. */
 export type TurnEnd =
   | { type: 'completed'; inputTokens: number; outputTokens: number; cut?: AnswerCut; pending?: readonly PendingCall[] }
   | { type: 'aborted' }
   | { type: 'failed'; errorCode: string };
 
-/** The calls that a turn ended in and that wait for the caller. */
+/** The tool calls of a turn's end that wait for the caller. */
 export const waitingCalls = (end: TurnEnd | null): readonly PendingCall[] =>
   end?.type === 'completed' ? (end.pending ?? []) : [];
 
-/** Why the reply of a turn is not whole; null if it is, or the turn is not completed. */
+/** The reason why the reply of a completed turn is incomplete; null if it is complete, or the turn is not completed. */
 export const cutOf = (end: TurnEnd | null): AnswerCut | null => (end?.type === 'completed' ? (end.cut ?? null) : null);
 
-/** How a stored turn ended; null while it streams. */
+/** The end of a stored turn; null while it streams. */
 export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd | null {
   if (turn.status === 'streaming') return null;
   if (turn.status === 'completed') {
@@ -31,7 +31,7 @@ export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd
   return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
 }
 
-/** The end of a turn that is completed. `calls`: those of its message. */
+/** The end of a completed turn. `calls`: the tool calls of its message. */
 export function completedEnd(
   { inputTokens, outputTokens }: ModelUsage,
   stopReason: StopReason | null,
@@ -42,13 +42,13 @@ export function completedEnd(
   return stopReason === 'length' || stopReason === 'content_filter' ? { ...end, cut: stopReason } : end;
 }
 
-/** A step of a call of a tool, as readers are told of it (contract 13): it was sent, or it has its result. */
+/** A mark of a tool call in the log (contract 13): readers learn that it was sent, or that it has its result. */
 export interface CallMark {
   readonly kind: 'started' | 'ended';
   readonly call: ToolCall;
 }
 
-/** A mark behind so many code points of output. */
+/** A mark and its position in the output. */
 interface PlacedMark extends CallMark {
   readonly position: number;
 }
@@ -58,8 +58,8 @@ export class TurnLog {
   readonly pieces: string[] = [];
   readonly ends: number[] = [];
   /**
-   * The steps of calls so far, in order: all of them are stored, and so is the text before each. Null where there are
-   * none.
+   * The marks of tool calls so far, in order: all of them are stored, and so is the text before each. Null without tool
+   * calls.
    */
   marks: PlacedMark[] | null = null;
   /** The stored pieces and code points, which cursors may see. */
@@ -68,19 +68,22 @@ export class TurnLog {
   terminal: TurnEnd | null = null;
   /** The turn left nothing behind: it failed before its first output. */
   withdrawn = false;
-  /** This process cannot say how the turn ended: its readers are cut off, and learn the end when they resume. */
+  /** The end is unknown to this process: its readers are cut off, and learn the end when they resume. */
   cutOff = false;
-  /** Called once when somebody follows again a log that had been left alone. */
+  /** Called once when an abandoned log gets a follower again. */
   onFollowed: (() => void) | null = null;
   #appended = 0;
   #taken = 0;
-  /** The pieces that the store has of a reply that is spoken, and the code points that its listener has heard. */
+  /** The stored pieces of a spoken reply, and the code points that its listener has heard. */
   #kept = 0;
   #released: number | null = null;
-  /** Called back when there is more to read; mostly one. */
+  /** The callbacks for more output; usually one. */
   #followers: (() => void)[] = [];
 
-  /** A log of a stored turn: of all its output if it is over (`terminal`), else of the output stored so far. */
+  /**
+   * Makes the log of a stored turn: of all its output if it has ended (`terminal`), otherwise of the output stored so
+   * far.
+   */
   static replay(text: string, terminal: TurnEnd | null, calls: readonly ToolCall[] = []): TurnLog {
     const log = new TurnLog();
     log.add(text, calls);
@@ -100,10 +103,7 @@ export class TurnLog {
     return this.#appended;
   }
 
-  /**
-   * Takes stored text behind what there is, with the steps of the turn's calls that are new. A mark stands between two
-   * pieces.
-   */
+  /** Appends stored text, with the new steps of the turn's tool calls. A mark stands between two pieces. */
   add(text: string, calls: readonly ToolCall[]): void {
     let from = 0;
     const upTo = (position: number): void => {
@@ -123,8 +123,7 @@ export class TurnLog {
   }
 
   /**
-   * Takes the steps of calls that are new, behind the text that cursors may see: what was appended beyond it may never
-   * have been stored.
+   * Takes the new steps of tool calls, after the text that cursors may see: text beyond it may never have been stored.
    */
   learn(calls: readonly ToolCall[]): void {
     for (const mark of calls.flatMap((call) => this.#newOf(call)))
@@ -134,17 +133,17 @@ export class TurnLog {
 
   #newOf(call: ToolCall): CallMark[] {
     return marksOf(call).filter(
-      ({ kind }) => !this.marks?.some((known) => known.kind === kind && known.call.id === call.id),
+      ({ kind }) => !this.marks?.some((mark) => mark.kind === kind && mark.call.id === call.id),
     );
   }
 
-  /** Tells cursors of a call's step, behind the output so far. */
+  /** Notifies readers of a tool call's mark, after the output so far. */
   mark(mark: CallMark): void {
     (this.marks ??= []).push({ ...mark, position: this.#released === null ? this.#appended : this.stored });
     this.#wake();
   }
 
-  /** Grows with each piece and each step of a call that cursors may see. */
+  /** Counts pieces and marks that cursors may see. */
   get shown(): number {
     return this.stored + (this.marks?.length ?? 0);
   }
@@ -156,8 +155,8 @@ export class TurnLog {
   }
 
   /**
-   * The output that no write has taken yet, and the position it begins at; null if there is none. It is one piece from
-   * now on: it is stored as one, and fewer pieces live as long as the turn.
+   * The output that no write has taken yet, and its position; null without any. It is one piece from now on: it is
+   * stored as one, and fewer pieces live as long as the turn.
    */
   take(): { position: number; text: string; pieces: number } | null {
     const count = this.pieces.length - this.#taken;
@@ -177,7 +176,7 @@ export class TurnLog {
     return { position, text: this.pieces[this.#taken - 1]!, pieces: this.#taken };
   }
 
-  /** All output that the store is not known to have, and the position it begins at. */
+  /** The output without a confirmed store, and the position it begins at. */
   rest(): { position: number; text: string } {
     if (this.#released === null) return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };
     return { position: this.kept, text: this.pieces.slice(this.#kept).join('') };
@@ -199,7 +198,7 @@ export class TurnLog {
     this.#show(this.#kept);
   }
 
-  /** The store has the first `pieces` pieces. */
+  /** Marks the first `pieces` pieces as stored. */
   commit(pieces: number): void {
     if (this.#released !== null) this.#kept = Math.max(this.#kept, pieces);
     this.#show(pieces);
@@ -217,16 +216,14 @@ export class TurnLog {
     this.#wake();
   }
 
-  /**
-   * The store turns out to have the first `stored` code points, all of which were appended here: marks them as stored.
-   */
+  /** Marks the first `stored` code points as stored, because the store has them. All of them were appended here. */
   commitUpTo(stored: number): void {
     let pieces = this.storedPieces;
     while (pieces < this.ends.length && this.ends[pieces]! <= stored) pieces++;
     this.commit(pieces);
   }
 
-  /** Ends the log without an end of the turn, because that cannot be known here. */
+  /** Ends the log without an end of the turn, which is unknown here. */
   cut(): void {
     if (this.terminal !== null || this.cutOff) return;
     this.cutOff = true;
@@ -257,7 +254,7 @@ export class TurnLog {
 
   /** Calls back whenever there is more to read; returns a function that stops it. */
   follow(callback: () => void): () => void {
-    // Mostly the only one: an array that grows by `push` reserves room for seventeen.
+    // The usual single follower: an array that grows by `push` reserves room for seventeen.
     this.#followers = this.#followers.concat(callback);
     const { onFollowed } = this;
     this.onFollowed = null;
@@ -275,8 +272,8 @@ export class TurnLog {
 }
 
 /**
- * The steps of a stored call. One that waits for the caller has none, and neither has one that was declined; its answer
- * belongs to a later turn.
+ * The marks of a stored tool call. A call that waits for the caller has none, and neither has one that was declined;
+ * its answer belongs to a later turn.
  */
 function marksOf(call: ToolCall): CallMark[] {
   if (call.wants !== undefined) return [];

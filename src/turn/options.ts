@@ -25,8 +25,8 @@ export interface SessionsOptions {
    * same one.
    */
   mark(): string;
-  /** How busy the event loop is, for the beat of output; always busy if it is left out. */
+  /** The load of the event loop, for the beat of output; always busy if it is left out. */
   readonly loopLoad: LoopLoad | undefined;
-  /** How long a turn may run, in milliseconds. */
+  /** The longest time that a turn may run, in milliseconds. */
   readonly turnMsMax: number;
 }

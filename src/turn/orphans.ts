@@ -25,12 +25,12 @@ import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
-import { endSettlement, overTurn, sealSettlement, withdrawn, type Settled } from '../host/link-budget.ts';
+import { endSettlement, overTurn, sealSettlement, withdrawn, type Settlement } from '../host/link-budget.ts';
 import type { Takeovers } from './takeovers.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
 
 /**
- * How a turn ends when another process seals it: by the reason of a request to stop it, otherwise by the state of its
+ * The end of a turn that another process seals: by the reason of a request to stop it, otherwise by the state of its
  * session.
  */
 const endings = {
@@ -45,36 +45,36 @@ export interface OrphansOptions extends WithdrawalsOptions {
   readonly takeovers: Takeovers;
 }
 
-/** In the order in which they count: an ended session does not expire. */
+/** States in order of precedence: an ended session does not expire. */
 const overStates = ['ended', 'expired'] as const;
 
 /**
  * Seals the session's turn if its lease has run out; resolves with the session after that. A living turn of another
- * process is left alone, and so is a turn that this process withdraws. A turn without output, without calls that may
- * have been sent and without a request to stop is withdrawn: its chat was never answered with a stream. A call without
- * a stored result is `unknown`: no process sends it again (contract 13). If another writer moves the session meanwhile,
- * it is read again and the turn sealed under the same fence. If the store does not accept the seal, the next attempt
- * uses the same fence too: to give up would lock the turn for another lease.
+ * process is left alone, and so is a turn that this process withdraws. A turn without output, without tool calls that
+ * may have been sent and without a request to stop is withdrawn: its chat was never answered with a stream. A tool call
+ * without a stored result is `unknown`: no process sends it again (contract 13). If another writer moves the session
+ * meanwhile, it is read again and the turn sealed under the same fence. If the store does not accept the seal, the next
+ * attempt uses the same fence too: otherwise the turn would be locked for another lease.
  */
 export async function sealOrphan(
   options: OrphansOptions,
-  found: Versioned<Session>,
+  session: Versioned<Session>,
   turnId: string,
 ): Promise<Versioned<Session>> {
   const { clock, withdrawals, takeovers } = options;
-  if (withdrawals.has(found.record.id, turnId)) return found;
+  if (withdrawals.has(session.record.id, turnId)) return session;
   const nowMs = clock.now();
   const again = takeovers.has(turnId);
   const untilMs = takeovers.begin(turnId, nowMs, limits.leaseMs);
-  if (untilMs === null) return found;
+  if (untilMs === null) return session;
   let done = false;
   try {
-    const sealed = await seizeAndSeal(options, found, turnId, nowMs, untilMs);
+    const sealed = await seizeAndSeal(options, session, turnId, nowMs, untilMs);
     done = sealed.done;
     return sealed.session;
   } catch (error) {
     // The session can be read although its turn still cannot be sealed.
-    if (again && error instanceof StoreUnavailable) return found;
+    if (again && error instanceof StoreUnavailable) return session;
     throw error;
   } finally {
     takeovers.end(turnId, done);
@@ -84,34 +84,34 @@ export async function sealOrphan(
 /** Resolves with the session after the step; `done` unless the turn still must be sealed under the seized fence. */
 async function seizeAndSeal(
   options: OrphansOptions,
-  found: Versioned<Session>,
+  stored: Versioned<Session>,
   turnId: string,
   nowMs: number,
   untilMs: number,
 ): Promise<{ session: Versioned<Session>; done: boolean }> {
   const { store, owner } = options;
-  const { id: sessionId, workspaceId } = found.record;
+  const { id: sessionId, workspaceId } = stored.record;
   const place = { workspaceId, sessionId, turnId };
   const seized = await store.turns.takeOver(place, owner, untilMs, nowMs);
   const turn = seized && (await store.turns.read(workspaceId, sessionId, turnId));
-  if (!seized || !turn) return { session: found, done: true };
+  if (!seized || !turn) return { session: stored, done: true };
 
   const output = await store.turns.output(place);
   // The provider's token count died with the process, so the tokens are estimated (see `estimateTokens`), within the
   // assistant's budget.
-  const assistant = await store.catalog.read('assistant', workspaceId, found.record.assistantId);
+  const assistant = await store.catalog.read('assistant', workspaceId, stored.record.assistantId);
   const tokensMax = assistant?.record.model.historyTokensMax ?? limits.historyTokensMax;
   const { charactersMax, messagesMax } = readFor(tokensMax);
-  // The message that began the turn was sent whatever the budget.
-  const said = await store.sessions.recentMessages(
+  // The message that began the turn was sent at any budget.
+  const messages = await store.sessions.recentMessages(
     workspaceId,
     sessionId,
     turn.messageIndex,
     charactersMax + limits.frontBodyBytesMax,
     messagesMax + 1,
   );
-  const inputTokens = estimateInputTokens(cutHistory(said, tokensMax).messages);
-  // The owner of a turn that a call had asked for early has told nobody of it.
+  const inputTokens = estimateInputTokens(cutHistory(messages, tokensMax).messages);
+  // The owner of a turn that a call had requested early has shown it to nobody.
   const hidden = turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null;
   const calls = await callsLeft(store, place, turn, nowMs);
   const orphan = {
@@ -127,14 +127,14 @@ async function seizeAndSeal(
     calls,
     reopened: await reopened(store, workspaceId, turn),
   };
-  let session: Versioned<Session> | null = found;
+  let session: Versioned<Session> | null = stored;
   for (let attempt = 0; session !== null && attempt < limits.decisionAttemptsMax; attempt++) {
     const { record, finished } = await seal(options, session, orphan);
     if (finished.outcome === 'finished') return { session: { record, version: finished.version }, done: true };
     session = await store.sessions.read(workspaceId, sessionId);
-    if (finished.outcome === 'fenced') return { session: session ?? found, done: true };
+    if (finished.outcome === 'fenced') return { session: session ?? stored, done: true };
   }
-  return { session: session ?? found, done: session === null };
+  return { session: session ?? stored, done: session === null };
 }
 
 /** A turn that was taken over, with its tokens counted and its stored output. */
@@ -151,16 +151,16 @@ interface Orphan {
 /** The calls of a turn whose process died: those without a stored result are `unknown`. */
 interface CallsLeft {
   readonly made: readonly ToolCall[];
-  /** The earlier message whose calls the turn was approved to send; null if there is none. */
+  /** The earlier message with the tool calls that the turn was approved to send; null without one. */
   readonly amends: AmendedMessage | null;
-  /** Null if there were none. */
+  /** Null without tool calls. */
   readonly count: Turn['calls'] | null;
 }
 
 async function callsLeft(store: Store, place: TurnPlace, { answered }: Turn, nowMs: number): Promise<CallsLeft> {
   const lost = (call: ToolCall): ToolCall =>
     call.status === 'running' ? { ...call, status: 'unknown', error: 'unknown', endedAtMs: nowMs } : call;
-  // In a turn that is cut nothing waits for the caller.
+  // A turn that is cut leaves no call that waits for the caller.
   const cut = (call: ToolCall): ToolCall =>
     call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs: nowMs } : lost(call);
   const made = (await store.turns.calls(place)).map(cut);
@@ -180,10 +180,10 @@ async function callsLeft(store: Store, place: TurnPlace, { answered }: Turn, now
 /** Decides from the session's state how the turn ended, and stores that end. */
 async function seal(
   { store, clock, inspector, mark }: OrphansOptions,
-  found: Versioned<Session>,
+  stored: Versioned<Session>,
   { seized, turn, output, hidden, calls, reopened }: Orphan,
 ): Promise<{ record: Session; finished: Finished }> {
-  const { id: sessionId, workspaceId, machine: snapshot } = found.record;
+  const { id: sessionId, workspaceId, machine: snapshot } = stored.record;
   const { stop, ...fence } = seized;
   const nowMs = clock.now();
   const machine = openActor<SessionEvent, SessionOutcome>(
@@ -196,16 +196,16 @@ async function seal(
   // If the session's deadline passed while no process ran it, the session expires, and that ends its turn.
   const ending =
     endings[stop ?? overStates.find((state) => state === decision.from || state === decision.to) ?? 'died'];
-  // A call is in the process that runs its turn.
-  const { call, ...rest } = found.record;
+  // A call runs in the process that runs its turn, and ends with it.
+  const { call, ...rest } = stored.record;
   const moved = {
     ...rest,
     ...(call !== undefined && call.turnId !== turn.id && { call }),
     mark: mark(),
     machine: machine.snapshot(),
   };
-  const move = moveOf(decision, found.version + 1, nowMs, nobody, moved.machine);
-  const basis = { version: found.version, mark: found.record.mark, move };
+  const move = moveOf(decision, stored.version + 1, nowMs, nobody, moved.machine);
+  const basis = { version: stored.version, mark: stored.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
     const { session: record, ...settled } = withdrawn({ ...moved, messageCount: firstIndexOf(turn) }, turn);
     const finished = await store.turns.withdraw({
@@ -217,10 +217,10 @@ async function seal(
       ...(reopened && { amends: reopened }),
       nowMs,
     });
-    if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
+    if (finished.outcome === 'finished') machine.publish(decision, finished.version, nobody);
     return { record, finished };
   }
-  const over: Settled =
+  const over: Settlement =
     machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
   const { session, settled = [] } = sealSettlement(over.session, turn, nowMs);
   const message: Message = {
@@ -248,6 +248,6 @@ async function seal(
     nowMs,
   };
   const finished = await store.turns.finish(step);
-  if (finished.outcome === 'finished') machine.tell(decision, finished.version, nobody);
+  if (finished.outcome === 'finished') machine.publish(decision, finished.version, nobody);
   return { record: settledSession, finished };
 }

@@ -1,13 +1,11 @@
 /**
- * The pace at which turns store and send their models' output. While a process has little to do, at once. When the
+ * The pace at which turns store and send their models' output. A process with little to do sends it at once. When the
  * pieces of all its turns come faster than `pacedPiecesPerSecond`, each turn's next piece waits for a beat that all
  * turns share: the output until then is stored once and sent as one event. Above `crowdedPiecesPerSecond` beats are
  * slower, each belongs to one of sixteen groups of the turns, and providers are read only at the beat, so that a core
  * that is nearly full handles fewer and larger pieces. A turn's first output never waits, and its end waits only in the
- * second case.
- *
- * How long a piece waits follows how busy the event loop is: fewer and larger pieces save work, which is worth nothing
- * while there is little of it.
+ * second case. The wait grows with the load of the event loop: fewer and larger pieces save work, which has no use on
+ * an idle core.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
@@ -16,17 +14,17 @@ const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
 /**
- * The turns of a crowd are in so many groups, whose beats are spread evenly: a request that arrives during a beat waits
- * for the turns of one group, and so do the turns that begin together because others ended at one beat. There are no
- * more groups because the interval between two beats would be shorter than the clock's tick.
+ * The number of groups of a crowd, whose beats are spread evenly: a request that arrives during a beat waits for the
+ * turns of one group, and so do the turns that begin together because others ended at one beat. More groups would make
+ * the interval between two beats shorter than the clock's tick.
  */
 const groupCount = 16;
-/** How many turns more than its share a group may have. */
+/** The number of turns by which a group may exceed its share. */
 const slack = 2;
 
-/** How busy the event loop is. */
+/** The load of the event loop. */
 export interface LoopLoad {
-  /** The share of the time since it was last asked in which the event loop did not wait: from 0 to 1. */
+  /** Returns the share of the time since the last call in which the event loop was busy: from 0 to 1. */
   share(): number;
 }
 
@@ -49,7 +47,7 @@ export class Pace {
   /** The group whose beat is next. */
   #due = 0;
   #waiting = 0;
-  /** When the next beat is due, in milliseconds of the monotonic clock, and whether a timer is set for it. */
+  /** The time of the next beat, in milliseconds of the monotonic clock, and whether a timer is set for it. */
   #beatAt = 0;
   #timed = false;
   #turnEnd: Promise<void> | null = null;
@@ -80,7 +78,7 @@ export class Pace {
     this.#perSecond = (this.#pieces * 1000) / elapsed;
     this.#pieces = 0;
     this.#countedFrom = now;
-    // Half of the way each time: a shorter wait makes the loop busier, which makes the wait longer.
+    // Moves half of the way each time: a shorter wait makes the loop busier, which makes the wait longer.
     this.#waitMs = (this.#waitMs + waitAt(this.#load.share())) / 2;
   }
 
@@ -101,8 +99,8 @@ export class Pace {
   }
 
   /**
-   * Calls back at the next beat; in a crowd at that of a group: the one that waits longest for its beat, unless it is
-   * larger than the others.
+   * Calls back at the next beat. In a crowd it is the beat of a group: the group that waits longest for its beat,
+   * unless it is larger than the others.
    */
   next(callback: () => void): void {
     this.#group().push(callback);
@@ -120,7 +118,7 @@ export class Pace {
     return group;
   }
 
-  /** Beats follow each other at their interval, also where one came late. */
+  /** Beats follow each other at their interval, even after a late one. */
   #wait(): void {
     const intervalMs = this.crowded ? limits.crowdedPaceMs / groupCount : Math.min(limits.paceMs, this.#waitMs);
     const now = this.#clock.monotonic();
@@ -130,8 +128,8 @@ export class Pace {
   }
 
   /**
-   * Resolves once everything ready in this turn of the event loop has been read. All callers in the same turn share one
-   * promise.
+   * Resolves once everything ready in this iteration of the event loop has been read. All callers in the same iteration
+   * share one promise.
    */
   turnEnd(): Promise<void> {
     return (this.#turnEnd ??= new Promise<void>(atTurnEnd).then(() => void (this.#turnEnd = null)));

@@ -1,4 +1,4 @@
-/** Calls of tools that wait for the caller (contract 13): a chat answers, approves or declines them. */
+/** Tool calls that wait for the caller (contract 13): a chat answers, approves or declines them. */
 import type { TurnTools } from '../assistant/tools.ts';
 import { Failure } from '../base/errors.ts';
 import { StoreUnavailable } from '../store/store.ts';
@@ -26,15 +26,15 @@ export type CallAnswer =
   | { readonly callId: string; readonly approved: boolean };
 
 /**
- * Calls that a turn answers, and their message after that: those that are approved are `running`, so that the step that
+ * The tool calls that a turn answers, and their message after that: approved calls are `running`, so that the step that
  * begins the turn stores them before they are sent.
  */
-export interface Answered {
+export interface AnsweredMessage {
   readonly calls: AnsweredCalls;
   readonly message: Message;
 }
 
-/** The chat that answers. */
+/** The chat with the answers. */
 interface Answering {
   readonly answers?: readonly CallAnswer[];
   /** Whether the chat's caller may give these answers. */
@@ -43,20 +43,20 @@ interface Answering {
 }
 
 /**
- * Answers the calls of a session that wait, or declines them if the chat has no answers; null if none wait and there is
- * no answer. Throws 422 `tool_results` unless each call that waits is answered once, with what it waits for, and by a
- * caller who may answer so.
+ * Answers the tool calls of a session that wait, or declines them if the chat has no answers; null without waiting
+ * calls and answers. Throws 422 `tool_results` unless each call that waits has one answer of the kind that it waits
+ * for, from a caller who may give it.
  */
 export async function answeredCalls(
   store: Store,
   { workspaceId, id, pending }: Session,
   { answers, mayAnswer = true, model }: Answering,
   nowMs: number,
-): Promise<Answered | null> {
+): Promise<AnsweredMessage | null> {
   const waiting = pending?.calls ?? [];
-  const given = new Map(answers?.map((answer) => [answer.callId, answer]));
+  const answerById = new Map(answers?.map((answer) => [answer.callId, answer]));
   const fits = waiting.every(
-    ({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (given.get(callId) ?? {}),
+    ({ id: callId, wants }) => (wants === 'result' ? 'output' : 'approved') in (answerById.get(callId) ?? {}),
   );
   if (answers !== undefined && (waiting.length === 0 || answers.length !== waiting.length || !fits || !mayAnswer))
     throw new Failure('invalid_field', { field: 'tool_results' });
@@ -65,7 +65,7 @@ export async function answeredCalls(
   if (message?.toolCalls === undefined) throw new StoreUnavailable('the calls that wait were lost');
   const toolCalls = await Promise.all(
     message.toolCalls.map((call) =>
-      call.status === 'pending' ? answered(call, given.get(call.id), model, nowMs) : call,
+      call.status === 'pending' ? answered(call, answerById.get(call.id), model, nowMs) : call,
     ),
   );
   const ids = waiting.map((call) => call.id);
@@ -93,8 +93,8 @@ async function answered(
 
 /** The calls of a turn that wait, or waited, for the caller. */
 export const pendingOf = (calls: readonly ToolCall[]): PendingCall[] =>
-  calls.flatMap(({ id, name, arguments: given, wants }) =>
-    wants === undefined ? [] : [{ id, name, arguments: given, wants }],
+  calls.flatMap(({ id, name, arguments: input, wants }) =>
+    wants === undefined ? [] : [{ id, name, arguments: input, wants }],
   );
 
 /** The message with some of its calls changed. */
@@ -136,8 +136,8 @@ export async function messageAt(
 }
 
 /**
- * The calls of an earlier message that a turn tells of before its text: those that it sends, and those that were
- * approved but may not be sent any more.
+ * The tool calls of an earlier message that a turn's readers see before its text: those that it sends, and those that
+ * were approved but may not be sent any more.
  */
 const toldOf = ({ toolCalls = [] }: Pick<Message, 'toolCalls'>, isTold: (call: ToolCall) => boolean): ToolCall[] =>
   toolCalls.filter(isTold).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
@@ -153,34 +153,34 @@ export const refusedCalls = (message: Message | undefined, answered: AnsweredCal
  * An answered message that changes no more, because none of the calls that were approved runs: who looks often keeps
  * it.
  */
-export interface Settled {
+export interface SettledMessage {
   message?: Message | undefined;
 }
 
 /**
- * A turn and its text behind a position, with all calls that its readers are told of: those that were approved are in
- * an earlier message, and stand before its text.
+ * Reads a turn and its text after a position, with all tool calls that its readers see: approved calls are in an
+ * earlier message, and stand before the turn's text.
  */
 export async function outputWithCalls(
   store: Store,
   place: TurnPlace,
   position: number,
-  settled: Settled = {},
+  settled: SettledMessage = {},
 ): Promise<OutputAfter | null> {
-  const found = await store.turns.outputAfter(place, position);
-  const answered = found?.turn.answered;
-  if (!found || answered === undefined) return found;
-  // Until a turn without calls has said something it may be withdrawn, and its readers are told of nothing.
+  const output = await store.turns.outputAfter(place, position);
+  const answered = output?.turn.answered;
+  if (!output || answered === undefined) return output;
+  // A turn without calls and text may still be withdrawn, so that its readers see nothing.
   const isCertain =
     answered.approved.length > 0 ||
-    found.turn.status !== 'streaming' ||
+    output.turn.status !== 'streaming' ||
     position > 0 ||
-    found.text !== '' ||
-    (found.calls?.length ?? 0) > 0;
+    output.text !== '' ||
+    (output.calls?.length ?? 0) > 0;
   const message = isCertain
     ? (settled.message ?? (await messageAt(store, place.workspaceId, place.sessionId, answered.index)))
     : undefined;
   if (message?.toolCalls?.every(({ status }) => status !== 'running')) settled.message = message;
-  const told = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isRefused(answered, call));
-  return told.length === 0 ? found : { ...found, calls: [...told, ...(found.calls ?? [])] };
+  const shown = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isRefused(answered, call));
+  return shown.length === 0 ? output : { ...output, calls: [...shown, ...(output.calls ?? [])] };
 }

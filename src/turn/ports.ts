@@ -30,7 +30,7 @@ export type TurnResult =
   | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'voice_unavailable' | 'api_error' }
   | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
 
-/** How a turn can end, as `parley_turns_total` counts it. */
+/** The end of a turn, as `parley_turns_total` counts it. */
 export type TurnStatus = TurnResult['status'] | 'withdrawn';
 
 export const results = {
@@ -53,7 +53,7 @@ export interface Speaker {
   rests(): void;
   /** The model makes no more. */
   over(reason: 'completed' | 'provider' | 'ours'): void;
-  /** How far the listener was; asked once, before the end is stored. */
+  /** Returns the listener's position; called once, before the end is stored. */
   heard(ending: TurnEnding): Heard | Promise<Heard>;
 }
 
@@ -64,16 +64,17 @@ export interface Heard {
 }
 
 /**
- * A turn's steps in the store (see `TurnLedger`). Each rejects with `StoreUnavailable` if the store does not answer.
+ * A turn's steps in the store (see `StoredTurnSteps`). Each rejects with `StoreUnavailable` if the store does not
+ * answer.
  */
 export interface TurnSteps {
-  /** Begins to renew the lease, where there is one; `events` are told what becomes of it. */
+  /** Begins to renew the lease, if the store has leases, and reports its fate to `events`. */
   open(events: LeaseEvents): void;
   /** Stores a piece of output; resolves with the reason of a request to stop the turn, if there is one. */
   append(position: number, text: string): Promise<AppendResult>;
   /** The messages for the model, the newest last; `amended`: one of them as it is now. */
   conversation(amended: AmendedMessage | null): readonly Message[];
-  /** The calls that the turn was approved to send; null if there are none. */
+  /** The tool calls that the turn was approved to send; null without any. */
   readonly approved: Approved | null;
   /** Stores calls of tools from a place among the turn's calls on, and an earlier message as it is after that. */
   step(from: number, calls: readonly ToolCall[], amends?: AmendedMessage): Promise<AppendResult>;
@@ -93,12 +94,12 @@ export interface TurnSteps {
    */
   withdraw(past: TurnPast): Promise<boolean>;
   /**
-   * How a turn that another process took over ended, once that is stored, and its text behind `position`; null if the
-   * turn or the text before `position` is not stored any more. `unknown` if the end is not stored yet and `wanted`
-   * returns false.
+   * Resolves with the end of a turn that another process took over, once it is stored, and its text after `position`;
+   * null if the turn or the text before `position` is no longer stored. `unknown` if the end is not stored yet and
+   * `wanted` returns false.
    */
   fate(position: number, wanted: () => boolean): Promise<Fate | null | 'unknown'>;
-  /** Notes that the model was not sent so many of the messages that it was given. */
+  /** Counts messages that were given to the model's request and not sent. */
   noteLeftOut(messages: number): void;
   /** Stops renewing the lease. */
   leave(): void;
@@ -109,7 +110,7 @@ export interface EndedTurn {
   readonly result: TurnResult;
   /** The last output; null if only the stored output counts. */
   readonly tail: { readonly position: number; readonly text: string } | null;
-  /** As the provider counted; null if it did not. */
+  /** The provider's count; null if it sent none. */
   readonly usage: ModelUsage | null;
   readonly log: TurnLog;
   readonly past: TurnPast;
@@ -122,11 +123,11 @@ export interface EndedTurn {
 
 /** The calls of tools of a turn that ends. */
 export interface CallsMade {
-  /** The calls of its own message. */
+  /** The tool calls of the turn's message. */
   readonly made: readonly ToolCall[];
-  /** How many it has sent, those that it was approved to send included. */
+  /** The number of tool calls that the turn has sent, including approved ones. */
   readonly sent: number;
-  /** The earlier message with those that it was approved to send; null if there is none. */
+  /** The earlier message with the tool calls that the turn was approved to send; null without one. */
   readonly amended: AmendedMessage | null;
 }
 
@@ -181,7 +182,7 @@ export interface Fate {
  */
 export interface Begun {
   readonly kind: 'begun' | ChatRefusal;
-  /** Why its provider did not answer; absent if it did. */
+  /** The failure of its provider; absent without one. */
   readonly failure?: ModelFailure | undefined;
 }
 
@@ -200,7 +201,7 @@ export const terminalFor = (outcome: TurnResult, usage: ModelUsage, calls: reado
 /** An end that is a fault of ours: also one that a failover lost. */
 export const oursEnd: TurnEnd = { type: 'failed', errorCode: 'api_error' };
 
-/** The end that another process has stored, as the turn's machine is told of it. */
+/** The end that another process has stored, as an event of the turn's machine has it. */
 export function endOfFate(fate: Fate | null | 'unknown'): Extract<TurnEvent, { type: 'fate' }>['end'] {
   if (fate === 'unknown') return fate;
   if (fate === null) return 'gone';

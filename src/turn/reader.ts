@@ -46,7 +46,7 @@ export class TurnReader {
     this.#piece = pieceAt(log.ends, position);
     const before = this.#piece === 0 ? 0 : log.ends[this.#piece - 1]!;
     this.#index = position > before ? indexAfter(log.pieces[this.#piece]!, position - before) : 0;
-    // The marks at the position are sent again: a client cannot tell which of them it has.
+    // The marks at the position are sent again: the server cannot know which of them the client has.
     while (log.marks !== null && this.#mark < log.marks.length && log.marks[this.#mark]!.position < position)
       this.#mark++;
     this.#sentAt = clock.monotonic();
@@ -57,8 +57,8 @@ export class TurnReader {
   }
 
   /**
-   * Sends the output stored so far, and follows the log unless that was all: a short reply is often over when its
-   * reader starts.
+   * Sends the output stored so far, and follows the log unless the turn has ended: a short reply has often ended before
+   * its reader starts.
    */
   start(): void {
     this.#pump();

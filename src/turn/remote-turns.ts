@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { StoreUnavailable, type OutputAfter, type Store, type TurnPlace } from '../store/store.ts';
 import { textBehind } from '../base/text.ts';
-import { outputWithCalls, type Settled } from './pending-tool-calls.ts';
+import { outputWithCalls, type SettledMessage } from './pending-tool-calls.ts';
 import { terminalOf, TurnLog, type TurnEnd } from './log.ts';
 
 /** A turn that is followed, with one log for all its readers in this process. */
@@ -11,12 +11,12 @@ interface Followed {
   readonly place: TurnPlace;
   readonly log: TurnLog;
   /** The message whose calls the turn has answered. */
-  readonly settled: Settled;
+  readonly settled: SettledMessage;
   /** Set until the next poll; null while a poll is under way. */
   timer: Timer | null;
   /** A notice came while a poll was under way; the poll may have read the turn before the change. */
   moved: boolean;
-  /** Since when the store has not answered, in monotonic milliseconds; null while it answers. */
+  /** The time since which the store has not answered, in monotonic milliseconds; null while it answers. */
   awayAt: number | null;
   /** Called once the store has been away for longer than a request may wait. */
   readonly gaveUp: Set<() => void>;
@@ -34,14 +34,14 @@ export class RemoteTurns {
 
   /** A log that grows with the stored turn for as long as it has followers. */
   async follow(place: TurnPlace): Promise<TurnLog> {
-    const known = this.#followed.get(place.turnId);
-    const log = known?.log ?? new TurnLog();
+    const followed = this.#followed.get(place.turnId);
+    const log = followed?.log ?? new TurnLog();
     // A reader may come with a cursor from another process, beyond the text that this process has read.
-    const settled = known?.settled ?? {};
+    const settled = followed?.settled ?? {};
     await this.#look(place, log, settled);
-    if (known !== undefined && log.terminal === forgotten) {
+    if (followed !== undefined && log.terminal === forgotten) {
       // The log holds text that a failover lost. A new reader must not see text that is in no transcript.
-      this.#leave(known);
+      this.#leave(followed);
       return this.follow(place);
     }
     const other = this.#followed.get(place.turnId);
@@ -54,7 +54,7 @@ export class RemoteTurns {
     return log;
   }
 
-  /** Polls at once: the turn has more output, or is over. */
+  /** Polls at once: the turn has more output, or has ended. */
   wake(turnId: string): void {
     const followed = this.#followed.get(turnId);
     if (followed === undefined) return;
@@ -68,11 +68,11 @@ export class RemoteTurns {
 
   /**
    * Waits until a turn that was found in the store has certainly begun; resolves with false if it was withdrawn. The
-   * store may have text of the turn although its owner got no answer: the owner then answers 503 and withdraws it.
-   * While the turn streams, more text shows that its owner goes on. An owner that does not lets the lease run out, and
-   * the turn is sealed or withdrawn soon after. `endedAt` is when the turn ended, null if it streamed when it was
-   * found. The owner of a turn that has just ended has `remoteBegunMs` to withdraw it. After that the turn is claimed,
-   * so that its owner can no longer withdraw it. Rejects with `StoreUnavailable` if the store does not answer.
+   * store may have text of the turn although its owner got no answer: the owner then answers 503 and withdraws it. More
+   * text shows that the owner of a streaming turn is alive. The lease of a dead owner runs out, and the turn is sealed
+   * or withdrawn soon after. `endedAt` is when the turn ended, null if it streamed when it was found. The owner of a
+   * turn that has just ended has `remoteBegunMs` to withdraw it. After that the turn is claimed, so that its owner can
+   * no longer withdraw it. Rejects with `StoreUnavailable` if the store does not answer.
    */
   async awaitBeginning(place: TurnPlace, log: TurnLog, endedAt: number | null): Promise<boolean> {
     await this.#awaitMove(place.turnId, log, Infinity, () => log.shown > 0);
@@ -117,7 +117,7 @@ export class RemoteTurns {
     });
   }
 
-  /** Resolves when the turn is over, or after `withinMs`. */
+  /** Resolves when the turn has ended, or after `withinMs`. */
   async awaitStop({ workspaceId, sessionId, turnId }: TurnPlace, withinMs: number): Promise<void> {
     const until = this.#clock.monotonic() + withinMs;
     while (this.#clock.monotonic() < until) {
@@ -134,7 +134,7 @@ export class RemoteTurns {
     });
   }
 
-  /** Polls a log no more until it has a follower again: who was given it may have had something to read first. */
+  /** Stops polling a log without followers, after a pause: a new reader may have sent other output first. */
   #pause(followed: Followed): void {
     this.#leave(followed);
     followed.log.onFollowed = () => {
@@ -162,8 +162,8 @@ export class RemoteTurns {
         followed.awayAt = null;
       } while (followed.moved && log.terminal === null);
     } catch (error) {
-      // While the store is away, polls go on: only the store knows how the turn ended. A fault in the program is not
-      // mended by a retry.
+      // Polls continue while the store is away: only the store knows the turn's end. A fault in the program is not
+      // repaired by a retry.
       if (error instanceof StoreUnavailable) this.#away(followed, askedAt);
       else log.cut();
     }
@@ -171,7 +171,7 @@ export class RemoteTurns {
     else this.#leave(followed);
   }
 
-  /** Requests that wait for the turn get 503 within two seconds; its readers go on. */
+  /** Requests that wait for the turn get 503 within two seconds; its readers continue to wait. */
   #away(followed: Followed, askedAt: number): void {
     followed.awayAt ??= askedAt;
     if (this.#clock.monotonic() - followed.awayAt < limits.redisCallMs - limits.remoteSilentMs) return;
@@ -182,14 +182,14 @@ export class RemoteTurns {
    * Appends new text and the turn's end to the log; resolves with whether there was new text. Concurrent polls append
    * each piece once.
    */
-  async #look(place: TurnPlace, log: TurnLog, settled: Settled): Promise<boolean> {
+  async #look(place: TurnPlace, log: TurnLog, settled: SettledMessage): Promise<boolean> {
     const from = log.length;
-    const found = await outputWithCalls(this.#store, place, from, settled);
-    // The text beyond what other polls appended while this one was under way; null if this one read less than that.
-    const fresh = textBehind(found?.text ?? '', log.length - from);
-    if (fresh || found?.calls !== undefined) log.add(fresh ?? '', found?.calls ?? none);
-    log.withdrawn = found === null;
-    const terminal = found === null ? gone(log) : endOf(found, fresh !== null);
+    const output = await outputWithCalls(this.#store, place, from, settled);
+    // The text beyond the output that other polls appended meanwhile; null if this poll read less.
+    const fresh = textBehind(output?.text ?? '', log.length - from);
+    if (fresh || output?.calls !== undefined) log.add(fresh ?? '', output?.calls ?? none);
+    log.withdrawn = output === null;
+    const terminal = output === null ? gone(log) : endOf(output, fresh !== null);
     if (terminal !== null) log.close(terminal);
     return Boolean(fresh);
   }
@@ -208,7 +208,7 @@ const gone = (log: TurnLog): TurnEnd =>
   log.length === 0 ? { type: 'failed', errorCode: 'assistant_unavailable' } : forgotten;
 
 /**
- * How the turn ended; null while it streams. The stored end belongs to the text that was read only if the stored text
+ * The end of the turn; null while it streams. The stored end belongs to the text that was read only if the stored text
  * `reaches` that far.
  */
 function endOf({ turn, text, calls }: OutputAfter, reaches: boolean): TurnEnd | null {

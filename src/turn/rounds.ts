@@ -1,33 +1,36 @@
 /**
- * A turn's rounds with its model: asks it, takes its answer, and asks it again once the tools that it called have
- * answered (contract 13). The turn's machine decides when; the text goes on to the turn piece by piece.
+ * The rounds of a turn with its model: sends the request, takes the answer, and sends the next request once the tools
+ * have their results (contract 13). The turn's machine decides when; the text passes to the turn piece by piece.
  */
 import { limits } from '../base/limits.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../base/text.ts';
 import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
-import { TurnCalls, type Calling } from './tool-calls.ts';
+import { ToolCallRounds, type ToolCallEvents } from './tool-calls.ts';
 import type { PreparedRequest } from '../assistant/model.ts';
 import { sumOf, type TurnParts } from './ports.ts';
 import type { TurnLog } from './log.ts';
 
-/** The turn that asks the model. */
-export interface Asking extends Calling {
-  /** Whether output is still taken from the model. */
+/** The turn, as its rounds report to it. */
+export interface RoundEvents extends ToolCallEvents {
+  /** Whether the turn still takes output of the model. */
   readonly listens: boolean;
   /** A piece of the answer, of whole code points. */
   wrote(text: string): void;
-  /** The answer is longer than a turn's may be. */
+  /** The answer exceeds the bound of a turn. */
   overflowed(): void;
-  /** The model has ended its answer, or waits for the tools that it `called`. `cut`: why the answer is not whole. */
+  /**
+   * The model has ended its answer, or waits for the tools that it `called`. `cut`: the reason why the answer is
+   * incomplete.
+   */
   answered(how: 'called' | 'ended', cut?: AnswerCut): void;
   failed(reason: ModelFailure): void;
-  /** The model could not be asked, for a fault of ours. */
+  /** The request could not be sent, for a fault of ours. */
   unasked(error: unknown): void;
 }
 
 export class ModelRounds implements ModelSink {
-  readonly #turn: Asking;
+  readonly #turn: RoundEvents;
   readonly #log: TurnLog;
   readonly #parts: TurnParts;
   /** The answer under way; null between two rounds. */
@@ -37,21 +40,21 @@ export class ModelRounds implements ModelSink {
   /** The tokens of the rounds before this one. */
   #spent: ModelUsage | null = null;
   /** Null until the model calls a tool. */
-  calls: TurnCalls | null = null;
-  /** Where the round began, in code points of the answer. */
+  calls: ToolCallRounds | null = null;
+  /** The offset of the round in code points of the answer. */
   #from = 0;
-  /** The answer and its code points, where a reply is spoken. */
+  /** The text of a spoken reply so far, and its code points. */
   #said = '';
   #saidPoints = 0;
   readonly #whole = new WholePoints();
 
-  constructor(turn: Asking, log: TurnLog, parts: TurnParts) {
+  constructor(turn: RoundEvents, log: TurnLog, parts: TurnParts) {
     this.#turn = turn;
     this.#log = log;
     this.#parts = parts;
   }
 
-  /** Asks the model, or first the tools whose calls were approved. */
+  /** Sends the first request to the model, or first the approved tool calls. */
   start(): void {
     const { approved } = this.#parts.steps;
     if (approved === null) return this.ask();
@@ -79,9 +82,9 @@ export class ModelRounds implements ModelSink {
     if (this.#turn.listens) this.model = prepared.start(this, calls?.messages ?? [], calls?.mayCall ?? true);
   }
 
-  #newCalls(approved: TurnParts['steps']['approved'] = null): TurnCalls {
+  #newCalls(approved: TurnParts['steps']['approved'] = null): ToolCallRounds {
     const { model, steps, clock } = this.#parts;
-    return new TurnCalls(this.#turn, model.tools, steps, this.#log, clock, approved);
+    return new ToolCallRounds(this.#turn, model.tools, steps, this.#log, clock, approved);
   }
 
   text(piece: string): void {
@@ -96,7 +99,7 @@ export class ModelRounds implements ModelSink {
     if (Math.max(this.#log.length, this.#saidPoints) > limits.outputCharactersMax) this.#turn.overflowed();
   }
 
-  /** The beginning of a piece, of which no more is used than a turn may have and shows that it has more. */
+  /** The beginning of a piece: just as much as a turn may have, and one code point more to show that it has more. */
   #within(piece: string): string {
     if (piece.length <= limits.deltaCharactersMax) return piece;
     return piece.slice(

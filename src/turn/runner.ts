@@ -1,7 +1,7 @@
 /**
- * Runs a turn: feeds its machine (`machines/turn.ts`) with what the model (`rounds.ts`), the store, the lease and
- * requests bring, and carries out what the machine decides. Pieces of text go past the machine, from the model into the
- * log, from there into the store and then to the readers. The turn belongs to the session, not to the request that
+ * Runs a turn: sends its machine (`machines/turn.ts`) the events of the model (`rounds.ts`), the store, the lease and
+ * requests, and carries out what the machine decides. Pieces of text do not pass through the machine: they go from the
+ * model into the log, into the store and then to the readers. The turn belongs to the session, not to the request that
  * began it.
  */
 import {
@@ -13,7 +13,7 @@ import {
   type TurnOutcome,
   type TurnStop,
 } from '../../machines/turn.ts';
-import { openActor, type Stateful } from '../actors/actor.ts';
+import { openActor, type MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { ActorIdentity } from '../actors/inspector.ts';
 import { Announced } from '../base/announced.ts';
@@ -38,36 +38,36 @@ import {
   type TurnStatus,
 } from './ports.ts';
 import type { TurnInFlight } from './in-flight.ts';
-import { causeOf, TurnEvents } from './event-log.ts';
-import { ModelRounds, type Asking } from './rounds.ts';
+import { causeOf, TurnEventLog } from './event-log.ts';
+import { ModelRounds, type RoundEvents } from './rounds.ts';
 import { awaitingEnd, final, listening, running, storing } from './states.ts';
-import { Supply } from './stored-pieces.ts';
+import { StoredPieces } from './stored-pieces.ts';
 import { TurnLog, type TurnEnd } from './log.ts';
-import { Writer, type Written } from './writer.ts';
+import { Writer, type WriterEvents } from './writer.ts';
 
-/** How long readers wait for an end that is not known here, before their streams are cut. */
+/** Milliseconds for which readers wait for an unknown end, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
-export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, Asking {
+export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEvents, RoundEvents {
   readonly turnId: string;
   readonly messageId: string;
   readonly isSpoken: boolean;
   readonly identity: ActorIdentity;
-  readonly machine: Stateful<TurnEvent, TurnOutcome>;
+  readonly machine: MachineInstance<TurnEvent, TurnOutcome>;
   /**
-   * The number of its newest step, as its history counts them: an end that the store does not take again, for the same
-   * fault, is none of its own.
+   * The number of its newest step, as its history counts them: an end that the store rejects again, for the same fault,
+   * is no new step.
    */
   version = 0;
-  /** In the list of the turns in flight; see `Member`. */
+  /** The place in the list of the turns in flight; see `Member`. */
   place = -1;
   readonly log: TurnLog;
-  /** Resolves when the stream may begin, or when it is certain that it never will. */
+  /** Resolves when the stream may begin, or when it certainly never will. */
   readonly begun: Promise<Begun>;
   readonly #parts: TurnParts;
   readonly #cause: Cause;
-  readonly #events: TurnEvents;
-  /** The turn's own time: from the wall clock at its beginning, it goes on like the monotonic one. */
+  readonly #events: TurnEventLog;
+  /** The turn's clock: starts at the wall clock's time, and then runs like the monotonic clock. */
   readonly #time: () => number;
   #announceBegun!: (begun: Begun) => void;
   readonly #over = new Announced<Cause>();
@@ -75,23 +75,23 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
   /** Whether the end of the turn is stored. */
   readonly #settled = new Announced<boolean>();
   readonly #rounds: ModelRounds;
-  readonly #supply = new Supply();
+  readonly #supply = new StoredPieces();
   #heard: Heard | null = null;
   readonly #writer: Writer;
-  /** How the turn ended, as its readers are told; until that is known, what they are told if they cannot wait. */
+  /** The end for readers; until the end is known, the one that they get if they cannot wait. */
   #terminal: TurnEnd = oursEnd;
   /** The cause of the end that this process has stored; nobody before. */
   #sealedBy = nobody;
   /** Whether the step that stored the end has stored all output. */
   #allStored = false;
-  /** How often the store was asked how another process ends the turn: only the last answer counts. */
+  /** The number of questions to the store about another process's end of the turn: only the last answer counts. */
   #questions = 0;
-  /** How often the store did not take the end. */
+  /** The number of attempts to store the end that failed. */
   #tries = 0;
   /** The machine's deadline that the timer is set to; null without a timer. */
   #deadline: number | null = null;
   #timer: Timer | null = null;
-  /** Why the provider did not answer. */
+  /** The failure of the provider. */
   #failure: ModelFailure | undefined;
   #faulty = false;
 
@@ -107,7 +107,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     const nowMs = clock.now();
     this.#time = steadyTime(clock);
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
-    this.#events = new TurnEvents(turnId, { runsUntil: nowMs + turnMsMax, shared, spoken: speaker !== null });
+    this.#events = new TurnEventLog(turnId, { runsUntil: nowMs + turnMsMax, shared, spoken: speaker !== null });
     const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn(this.#events) };
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
@@ -117,7 +117,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     parts.steps.open(this);
   }
 
-  /** Resolves once the turn is sealed or withdrawn, or another process owns it, with the cause of that. */
+  /** Resolves once the turn is sealed or withdrawn, or another process owns it, with the cause. */
   get over(): Promise<Cause> {
     return this.#over.promise;
   }
@@ -130,17 +130,17 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return this.#settled.promise;
   }
 
-  /** Resolves once it is known how the turn ended. */
+  /** Resolves once the end of the turn is known. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
 
-  /** Whether that is known. */
+  /** Whether the end of the turn is known. */
   get hasEnded(): boolean {
     return final.has(this.machine.state);
   }
 
-  /** Calls the model, or first the tools whose calls were approved. */
+  /** Sends the request to the model, or first the approved tool calls. */
   start(): void {
     this.#rounds.start();
   }
@@ -152,7 +152,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
 
   /**
    * Stops the turn and its provider at once, for a request, if one is named; resolves as `settled` does. Has no effect
-   * on a turn that is over.
+   * on a turn that has ended.
    */
   stop(reason: TurnStop, cause = nobody): Promise<boolean> {
     if (running.has(this.machine.state)) this.#events.stoppedBy = cause;
@@ -176,7 +176,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#send({ type: 'lease.lost', at: this.#now });
   }
 
-  /** A speaker gives the text back as it is heard. */
+  /** The call supplies the text of a spoken reply as it is heard. */
   wrote(text: string): void {
     const { speaker } = this.#parts;
     if (speaker !== null) return this.#guard(() => speaker.text(text));
@@ -195,7 +195,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     else this.#answerEnded(cut);
   }
 
-  /** Clients are told of the model's own refusal as of a filter. */
+  /** Reports the model's refusal to clients as a filter's. */
   #answerEnded(cut: AnswerCut | undefined): void {
     this.#send({
       type: 'ended',
@@ -213,7 +213,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return this.isSpoken && !this.#context.begun && !this.hasEnded;
   }
 
-  /** Tells readers of a turn that is spoken; resolves once they can see it. */
+  /** Shows readers a turn that is spoken; resolves once they can see it. */
   async announce(): Promise<void> {
     await this.#parts.steps.release(0);
     this.#send({ type: 'announced', at: this.#now });
@@ -235,9 +235,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     void this.#parts.steps.release(points);
   }
 
-  /**
-   * Ends a turn that is spoken: all was heard, its listener cut it, the rest cannot be spoken, or nothing was heard.
-   */
+  /** Ends a spoken turn: its listener heard all of it, cut it or heard none of it, or the rest cannot be spoken. */
   endSpeech(
     end: 'heard' | 'cut' | 'unheard' | { readonly dropped: 'provider' | 'voice' | 'ours' },
     cause = nobody,
@@ -310,19 +308,19 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return this.#time();
   }
 
-  /** How long an end is waited for that only the store knows: not long by a chat, longer by readers. */
+  /** The time until which an end that only the store knows is awaited: sooner for a chat, later for readers. */
   get #waitUntil(): number {
     return this.#now + (this.#context.begun ? readersWaitMs : limits.fateMs);
   }
 
-  /** `error`: the error that the event tells of. An event that comes when the turn is over is dropped. */
+  /** Sends the machine an event; `error`: the error behind it. An event of a turn that has ended is dropped. */
   #send(event: TurnEvent, error: unknown = null): void {
     if (this.hasEnded) return;
     const decision = this.machine.decide(event);
     const { to } = decision;
     if (decision.outcomes[0]?.type !== 'unchanged' && this.#events.note(event, decision.from !== to)) this.version++;
     const { inspector, reports } = this.#parts;
-    if (inspector.watched) this.#guard(() => this.machine.tell(decision, this.version, this.#causeOf(event.type)));
+    if (inspector.watched) this.#guard(() => this.machine.publish(decision, this.version, this.#causeOf(event.type)));
     for (const outcome of decision.outcomes) this.#carryOut(outcome, error);
     this.#watchDeadline();
     if (!storing.has(to)) this.#supply.end();
@@ -336,10 +334,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     return causeOf(type, this.#context.ending, this.#cause, this.#events.stoppedBy);
   }
 
-  /**
-   * A fault in the program is reported, and keeps nothing else from being carried out: a chat or a drain would wait for
-   * ever.
-   */
+  /** A fault in the program is reported, and does not stop the rest: a chat or a drain would wait forever. */
   #guard(act: () => void): void {
     try {
       act();
@@ -409,7 +404,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#parts.reports.ourFault(this.turnId, reason, cause);
   }
 
-  /** Sets the timer to the machine's next deadline, if it is another one than before. */
+  /** Sets the timer to the machine's next deadline, if it has changed. */
   #watchDeadline(): void {
     const { runsUntil, waitUntil } = this.#context;
     const { state } = this.machine;
@@ -478,7 +473,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
     this.#sealedBy = cause;
     this.#terminal = terminalFor(result, counted, calls?.made ?? []);
-    calls?.tell();
+    calls?.notifyResults();
     this.#allStored = !asStored;
     if (heard !== null) this.log.release(heard.points);
     this.#send({ type: 'sealed', at: this.#now });
@@ -491,7 +486,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#send({ type: 'withdrawn', at: this.#now, stored });
   }
 
-  /** Learns from the store how another process ends the turn. */
+  /** Reads from the store how another process ends the turn. */
   async #follow(): Promise<void> {
     const { stored } = this.log;
     const question = ++this.#questions;
@@ -511,7 +506,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, Written, A
     this.#send({ type: 'fate', at: this.#now, end });
   }
 
-  /** Whether somebody still waits for the end that another process stores. */
+  /** Whether a chat or a reader still waits for the end that another process stores. */
   get #isWanted(): boolean {
     const { state } = this.machine;
     return state === 'asking' || (state === 'following' && this.log.followed);

@@ -38,10 +38,10 @@ export interface NewSession {
   readonly workspaceId: string;
   readonly assistantId: string;
   readonly channel: Session['channel'];
-  /** The API key that makes it; absent if none does. */
+  /** The API key that creates it; absent without one. */
   readonly keyId?: string | null;
   readonly visitor: Session['visitor'];
-  /** Left out where no visitor of a link holds the conversation. */
+  /** Left out unless a visitor of a link holds the conversation. */
   readonly link?: SessionLink;
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
@@ -49,9 +49,9 @@ export interface NewSession {
   /** The messages of a conversation that was held elsewhere before (contract 14). */
   readonly earlier?: readonly Pick<Message, 'role' | 'content'>[];
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
-  /** Whether it is remembered until it is over, and not for a day. */
+  /** Whether it is remembered until it ends, and not for a day. */
   readonly remembersItself?: boolean;
-  /** The session whose memory this one takes over. */
+  /** The session whose idempotency record this one takes over. */
   readonly replaces?: string;
   /** The number of trials that may be open at a time; for a trial only. */
   readonly trialsMax?: number;
@@ -102,8 +102,9 @@ export class Sessions {
       mark: this.options.mark(),
       machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
     };
-    const asked = earlier.findIndex(({ role }) => role === 'user');
-    if (asked >= 0) noteOpening(session, asked + (greeting === null ? 0 : 1), earlier[asked]!.content);
+    const firstQuestion = earlier.findIndex(({ role }) => role === 'user');
+    if (firstQuestion >= 0)
+      noteOpening(session, firstQuestion + (greeting === null ? 0 : 1), earlier[firstQuestion]!.content);
     const created = await store.sessions.create({
       session,
       greeting: greeting === null ? null : messageBefore(ids.make('msg'), 'assistant', greeting, createdAt),
@@ -129,20 +130,20 @@ export class Sessions {
   }
 
   /**
-   * The record of an earlier request under this `Idempotency-Key`; null if there was none. Throws
-   * `idempotency_mismatch` if that request had another body.
+   * The record of an earlier request under this `Idempotency-Key`; null without one. Throws `idempotency_mismatch` if
+   * that request had another body.
    */
   async earlier(workspaceId: string, remember: Asked): Promise<IdempotencyRecord | null> {
-    const found = await this.options.store.requests.find(
+    const record = await this.options.store.requests.find(
       workspaceId,
       remember.scope,
       remember.key,
       this.options.clock.now(),
     );
-    return found && sameBody(found, remember);
+    return record && sameBody(record, remember);
   }
 
-  /** The session that an earlier request under this `Idempotency-Key` created; null if there was none. */
+  /** The session that an earlier request under this `Idempotency-Key` created; null without one. */
   async findRemembered(workspaceId: string, remember: Asked): Promise<Session | null> {
     const earlier = await this.earlier(workspaceId, remember);
     return earlier && this.#readMade(workspaceId, earlier);
@@ -173,8 +174,8 @@ export class Sessions {
 
   /**
    * The live actor of a session, as the store has the session now; an open turn of a dead process is sealed first.
-   * `asKnown`: without that look at the store if only this process has moved the session lately. It is for a step that
-   * the store compares with the session in any case; a refusal must be confirmed by `checkElsewhere`, unless it follows
+   * `asKnown`: skips the read of the store if only this process has moved the session lately. It is for a step that the
+   * store compares with the session in any case; a refusal must be confirmed by `checkElsewhere`, unless it follows
    * from fields that never change in a session.
    */
   of(workspaceId: string, sessionId: string, asKnown = false): LiveSession | null | Promise<LiveSession | null> {
@@ -182,8 +183,8 @@ export class Sessions {
     let loaded = false;
     const load = async (): Promise<LiveSession | null> => {
       loaded = true;
-      const found = await this.#readSettled(workspaceId, sessionId);
-      return found && new SessionActor<TurnInFlight>(found, this.#actorParts);
+      const stored = await this.#readSettled(workspaceId, sessionId);
+      return stored && new SessionActor<TurnInFlight>(stored, this.#actorParts);
     };
     return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
@@ -198,30 +199,30 @@ export class Sessions {
   }
 
   /**
-   * Whether the stored session differs from this process's copy; the actor then adopts it. That includes the end of a
-   * dead process's turn, which this call seals. False where one process owns the store. For jobs in the actor's
-   * mailbox. Throws `session_not_found`.
+   * Whether the stored session differs from this process's copy; the actor then adopts it. The difference may be the
+   * end of a dead process's turn, which this method seals. False on a store with a single owner. For jobs in the
+   * actor's mailbox. Throws `session_not_found`.
    */
   async checkElsewhere(actor: LiveSession): Promise<boolean> {
     if (!this.#shared) return false;
-    const found = await this.#lookAt(actor);
-    if (found === 'removed') throw new Failure('session_not_found');
-    return found === 'changed';
+    const outcome = await this.#lookAt(actor);
+    if (outcome === 'removed') throw new Failure('session_not_found');
+    return outcome === 'changed';
   }
 
-  /** An open turn of a dead process is sealed first. */
+  /** Reads the session; an open turn of a dead process is sealed first. */
   async #lookAt(actor: LiveSession): Promise<'removed' | 'changed' | 'same'> {
     const { workspaceId, id } = actor.record;
-    const found = await this.#readSettled(workspaceId, id, actor.runner?.turnId);
-    if (found === null) {
+    const stored = await this.#readSettled(workspaceId, id, actor.runner?.turnId);
+    if (stored === null) {
       this.population.discard(id);
       return 'removed';
     }
-    if (found.version === actor.version && found.record.mark === actor.record.mark) {
+    if (stored.version === actor.version && stored.record.mark === actor.record.mark) {
       actor.looksDue = Math.max(0, actor.looksDue - 1);
       return 'same';
     }
-    actor.adopt(found);
+    actor.adopt(stored);
     actor.looksDue = limits.looksAfterMove;
     return 'changed';
   }
@@ -231,8 +232,8 @@ export class Sessions {
   }
 
   /**
-   * Whether the store must be asked for the session even where no other process changes it: a turn could not be sealed
-   * when the session was activated, or a move was not answered.
+   * Whether the session must be read again, also on a store with a single owner: a turn could not be sealed when the
+   * session was activated, or a move got no answer.
    */
   #stale(actor: LiveSession): boolean {
     return actor.abandoned || actor.unsettled;
@@ -240,19 +241,19 @@ export class Sessions {
 
   /**
    * Ends the session and its turn in flight. Resolves once that turn is sealed, or the store did not accept the seal.
-   * `use`: of the visitor who ends it.
+   * `use`: the visitor who ends it.
    */
   async end(actor: LiveSession, cause: Cause = nobody, use?: VisitorUse): Promise<void> {
-    await this.tell(actor, (at) => ({ type: 'end', at }), cause, use);
+    await this.send(actor, (at) => ({ type: 'end', at }), cause, use);
     await this.#awaitStop(actor, actor.context.activeTurnId);
     await actor.runner?.settled;
     await this.options.store.confirm(actor.record.workspaceId);
   }
 
   /**
-   * Removes a session whose first turn was refused, so that nobody was told of it; `named`: the memory under which it
-   * is found. One that has a turn, or one that waits to be withdrawn, is ended; but a turn that another request began,
-   * which found the session by its name, goes on.
+   * Removes a session whose first turn was refused, so that no client knows of it; `named`: the idempotency record
+   * under which it is found. A session with a turn, or with one that waits to be withdrawn, is ended. But a turn that
+   * another request began, which found the session by its name, continues.
    */
   async discard(
     actor: LiveSession,
@@ -272,7 +273,7 @@ export class Sessions {
   /** Aborts the turn if it is in flight. Resolves once it is sealed, by this process or another. */
   async abort(actor: LiveSession, turnId: string, cause: Cause = nobody): Promise<void> {
     const { runner } = actor;
-    await this.tell(actor, (at) => ({ type: 'abort', at, turnId }), cause);
+    await this.send(actor, (at) => ({ type: 'abort', at, turnId }), cause);
     if (actor.context.activeTurnId === turnId) await this.#awaitStop(actor, turnId);
     const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
     if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
@@ -303,7 +304,7 @@ export class Sessions {
     if (moved !== null) this.options.visitors.noteAccepted(moved, moved.link!.clock!.untilMs, cause);
   }
 
-  /** Keeps a visitor who speaks on a voice socket present until then. Throws `LinkRefused`. */
+  /** Keeps a visitor who speaks on a voice socket present until `untilMs`. Throws `LinkRefused`. */
   async keepPresent(actor: LiveSession, use: VisitorUse, untilMs: number, cause: Cause): Promise<void> {
     const moved = await this.#charge(actor, use, cause, (at) => {
       if (actor.machine.state !== 'open' && actor.machine.state !== 'streaming') return null;
@@ -340,8 +341,7 @@ export class Sessions {
   }
 
   /**
-   * Says in the session which call is open, for `callOpenMs`; null if none is. A newer call takes the place of an
-   * earlier one.
+   * Stores in the session which call is open, for `callOpenMs`; null for none. A newer call replaces an earlier one.
    */
   noteCall(actor: LiveSession, callId: string | null): Promise<void> {
     return actor.mailbox.post(async () => {
@@ -366,7 +366,7 @@ export class Sessions {
    * Sends the actor an event that stores no output: decides, commits if the machine moved, acts. Resolves with the
    * outcomes.
    */
-  tell(
+  send(
     actor: LiveSession,
     event: (at: number) => SessionEvent,
     cause: Cause = nobody,
@@ -377,7 +377,7 @@ export class Sessions {
         const at = this.options.clock.now();
         const decision = actor.machine.decide(event(at));
         if (!(await this.settle(actor, decision, at, cause, use))) continue;
-        actor.tell(decision, cause);
+        actor.publish(decision, cause);
         return decision.outcomes;
       }
       throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
@@ -436,7 +436,7 @@ export class Sessions {
     return true;
   }
 
-  /** The end of the session may be stored although the store's answer was lost: its turn must not go on. */
+  /** The end of the session may be stored although the store's answer was lost: its turn must not continue. */
   #failUnanswered(actor: LiveSession, error: unknown): never {
     actor.unsettledAt = actor.version;
     this.#lookAgain(actor, limits.unsettledLookMs);
@@ -480,12 +480,12 @@ export class Sessions {
     sessionId: string,
     runningTurnId?: string,
   ): Promise<Versioned<Session> | null> {
-    const found = await this.options.store.sessions.read(workspaceId, sessionId);
-    if (found === null) return null;
-    const activeTurnId = activeTurnOf(found.record);
+    const stored = await this.options.store.sessions.read(workspaceId, sessionId);
+    if (stored === null) return null;
+    const activeTurnId = activeTurnOf(stored.record);
     return activeTurnId === null || activeTurnId === runningTurnId
-      ? found
-      : sealOrphan(this.options, found, activeTurnId);
+      ? stored
+      : sealOrphan(this.options, stored, activeTurnId);
   }
 }
 
@@ -501,7 +501,7 @@ const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'sess
 const activeTurnOf = ({ machine }: Session): string | null =>
   (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
 
-/** A message that no turn has made. */
+/** A message from outside any turn. */
 const messageBefore = (id: string, role: Message['role'], content: string, createdAt: number): Message => ({
   id,
   turnId: null,

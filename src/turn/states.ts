@@ -1,14 +1,14 @@
-/** The states of a turn's machine, by what its runner does in them. */
+/** The states of a turn's machine, by the work of its runner. */
 import type { TurnContext } from '../../machines/turn.ts';
 import type { TurnStatus } from './ports.ts';
 
-/** The states in which the model's output is taken. */
+/** The states in which the turn takes the model's output. */
 export const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);
 /** The states in which the turn's time runs. */
 export const running: ReadonlySet<string> = new Set([...listening, 'calling']);
 /** The states in which output is stored. */
 export const storing: ReadonlySet<string> = new Set([...running, 'voicing']);
-/** The states in which an end is waited for that only the store knows. */
+/** The states in which the turn waits for an end that only the store knows. */
 export const awaitingEnd: ReadonlySet<string> = new Set(['sealing', 'asking', 'following']);
 export const final: ReadonlySet<string> = new Set([
   'completed',

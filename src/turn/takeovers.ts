@@ -4,8 +4,8 @@
  */
 export class Takeovers {
   /**
-   * By turn: when its takeover ends, in Unix milliseconds. A takeover that is sent again with the same end gets the
-   * same answer from the store.
+   * The ends of takeovers by turn, in Unix milliseconds. A takeover that is sent again with the same end gets the same
+   * answer from the store.
    */
   readonly #untilMs = new Map<string, number>();
   readonly #busy = new Set<string>();
@@ -15,13 +15,12 @@ export class Takeovers {
   }
 
   /**
-   * When the takeover of the turn must end, in Unix milliseconds; null while another call in this process seals the
-   * turn. Every `begin` that returned a time needs an `end`.
+   * Begins a takeover; returns its end in Unix milliseconds, or null while another job in this process seals the turn.
+   * Every `begin` that returned a time needs an `end`.
    */
   begin(turnId: string, nowMs: number, leaseMs: number): number | null {
     if (this.#busy.has(turnId)) return null;
-    // An end that is further away than a lease is one of a clock that has been set back: the turn would be locked for
-    // as long.
+    // An end beyond a lease was made before the clock was set back: the turn would be locked for as long.
     for (const [id, untilMs] of this.#untilMs)
       if (untilMs <= nowMs || untilMs > nowMs + leaseMs) this.#untilMs.delete(id);
     const untilMs = this.#untilMs.get(turnId) ?? nowMs + leaseMs;

@@ -1,6 +1,6 @@
 /**
- * The calls of tools of a turn (contract 13): those of a round are stored together before any is sent, each result is
- * stored before anybody hears of it, and the model is asked again once all have one.
+ * The tool calls of a turn (contract 13): the calls of a round are stored together before any is sent, each result is
+ * stored before anybody sees it, and the model gets the next request once all have a result.
  */
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
@@ -23,17 +23,17 @@ import type { CallsMade, TurnSteps } from './ports.ts';
 import type { TurnLog } from './log.ts';
 import { pause } from './writer.ts';
 
-/** The turn that makes the calls. */
-export interface Calling {
+/** The turn, as its tool calls report to it. */
+export interface ToolCallEvents {
   readonly turnId: string;
-  /** Whether it is in `calling`. */
+  /** Whether the turn is in `calling`. */
   readonly calls: boolean;
-  /** Whether a result that the store did not take is sent again. */
+  /** Whether a result that the store rejected is sent again. */
   readonly retries: boolean;
   noted(): void;
   /**
    * Each call of the round has a result, or waits for the caller: then `awaited`; after the last round `ended`. `cut`:
-   * why the round was not whole.
+   * the reason why the round is incomplete.
    */
   roundOver(how: 'answered' | 'awaited' | 'ended', cut?: AnswerCut): void;
   unstored(error: unknown): void;
@@ -47,7 +47,7 @@ interface Asked {
   readonly opaque: OpaqueFields | undefined;
 }
 
-/** A round of the model, and the place of its first call among the turn's. */
+/** A round of the model, and the index of its first call among the turn's. */
 interface Round {
   readonly text: string;
   readonly kept: unknown;
@@ -57,16 +57,16 @@ interface Round {
 /** A call that has been sent. */
 interface Running {
   call: ToolCall;
-  /** With its result, once it has come; it may not be stored yet. */
+  /** The call with its result, once it has one; it may not be stored yet. */
   ended: ToolCall | null;
   readonly offered: OfferedFunction;
   readonly controller: AbortController;
 }
 
-export class TurnCalls implements CallsMade {
+export class ToolCallRounds implements CallsMade {
   /** The calls of the turn's own message. */
   readonly made: ToolCall[] = [];
-  readonly #turn: Calling;
+  readonly #turn: ToolCallEvents;
   readonly #tools: TurnTools;
   readonly #steps: TurnSteps;
   readonly #log: TurnLog;
@@ -74,7 +74,7 @@ export class TurnCalls implements CallsMade {
   readonly #rounds: Round[] = [];
   #approved: Approved | null;
   #asked: Asked[] = [];
-  /** Why the round is not whole, and its arguments may not be; undefined if it is. */
+  /** The reason why the round, and perhaps its arguments, are incomplete; undefined if they are complete. */
   #cut: AnswerCut | undefined;
   #kept: unknown;
   #running: Running[] = [];
@@ -82,12 +82,12 @@ export class TurnCalls implements CallsMade {
   #storing: Promise<unknown> = Promise.resolve();
   /** Code points of results in this turn. */
   #results = 0;
-  /** Characters of what providers put on its calls. */
+  /** Characters of the opaque fields that providers put on the turn's calls. */
   #opaques = 0;
   #over = false;
 
   constructor(
-    turn: Calling,
+    turn: ToolCallEvents,
     tools: TurnTools,
     steps: TurnSteps,
     log: TurnLog,
@@ -102,13 +102,13 @@ export class TurnCalls implements CallsMade {
     this.#approved = approved;
   }
 
-  /** Ends the model's round; returns whether it has called. `cut`: why the round is not whole. */
+  /** Ends the model's round; returns whether it contains tool calls. `cut`: the reason why the round is incomplete. */
   close(cut?: AnswerCut): boolean {
     this.#cut = cut;
     return this.#asked.length > 0;
   }
 
-  /** Takes a call of the model. What is too much for a round is dropped: nobody is told of it. */
+  /** Takes a tool call of the model. Calls beyond the bound of a round are dropped without a report. */
   ask(name: string, text: string, opaque?: OpaqueFields): void {
     if (this.#asked.length < limits.toolCallsTaken)
       this.#asked.push({ name, text, opaque: opaque && this.#bounded(opaque) });
@@ -128,7 +128,7 @@ export class TurnCalls implements CallsMade {
     this.#kept = opaque;
   }
 
-  /** How many calls the turn has sent, those that it was approved to send included. */
+  /** The number of tool calls that the turn has sent, including approved ones. */
   get sent(): number {
     const approved =
       this.#approved?.message.toolCalls!.filter(({ id, sent }) => sent && this.#approved!.ids.includes(id)).length ?? 0;
@@ -152,12 +152,12 @@ export class TurnCalls implements CallsMade {
     });
   }
 
-  /** Calls of the message before the turn's own, with those that the turn was to send; null if there were none. */
+  /** The earlier message with the tool calls that the turn was approved to send; null without one. */
   get amended(): AmendedMessage | null {
     return this.#approved && { index: this.#approved.index, message: this.#approved.message };
   }
 
-  /** Stores the round's calls, once the text before them is; `text`: the round's own, `position`: where it ends. */
+  /** Stores the round's calls, after the text before them. `text`: the round's text; `position`: its end. */
   async store(text: string, position: number): Promise<void> {
     if (this.#approved !== null && this.#rounds.length === 0 && this.#asked.length === 0) return this.#turn.noted();
     try {
@@ -175,7 +175,7 @@ export class TurnCalls implements CallsMade {
     }
   }
 
-  /** Sends those of the round's calls that are sent. */
+  /** Sends the round's calls that are to be sent. */
   send(): void {
     const approved = this.#rounds.length === 0 ? this.#approved : null;
     const calls =
@@ -194,15 +194,15 @@ export class TurnCalls implements CallsMade {
     for (const running of this.#running) void this.#run(running);
   }
 
-  /** Cancels what runs; the connections are closed. */
+  /** Cancels the running calls; their connections are closed. */
   cancel(): void {
     this.#over = true;
     for (const { controller } of this.#running) controller.abort();
   }
 
   /**
-   * The calls as the end of the turn stores them: what has no result is cancelled, and so is what waits, unless the
-   * turn ends so that it be answered.
+   * Ends the calls as the end of the turn stores them: calls without a result are cancelled, and so are calls that wait
+   * for the caller, unless the turn ends in them (`awaits`).
    */
   end(awaits: boolean): void {
     this.#over = true;
@@ -210,13 +210,13 @@ export class TurnCalls implements CallsMade {
     if (!awaits)
       for (const [at, call] of this.made.entries())
         if (call.status === 'pending') this.made[at] = { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
-    // A result on its way to the store may be there already, and readers elsewhere may have been told of it.
+    // A result on its way to the store may be stored already, and readers elsewhere may have seen it.
     for (const running of this.#running)
       this.#replace(running, running.ended ?? { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
   }
 
-  /** Tells readers of the results that the end of the turn has stored. */
-  tell(): void {
+  /** Notifies readers of the results that the end of the turn has stored. */
+  notifyResults(): void {
     for (const { call } of this.#running) this.#log.mark({ kind: 'ended', call });
     this.#running = [];
   }
@@ -246,7 +246,7 @@ export class TurnCalls implements CallsMade {
   }
 
   /**
-   * Whether the turn still runs here, by the store's word: a step without calls changes nothing. Rejects if the store
+   * Whether the turn still runs here according to the store: a step without calls changes nothing. Rejects if the store
    * is away.
    */
   async #stands(): Promise<boolean> {
@@ -260,16 +260,14 @@ export class TurnCalls implements CallsMade {
     this.#turn.roundOver(this.#rounds.length > this.#tools.roundsMax ? 'ended' : 'answered', this.#cut);
   }
 
-  /**
-   * The call's place among those of the turn; -1 for one of the message before, which the turn was approved to send.
-   */
+  /** The index of the call among the turn's calls; -1 for an approved call of the earlier message. */
   #placeOf({ id }: ToolCall): number {
     return this.made.findIndex((call) => call.id === id);
   }
 
   /**
-   * Approved calls are in one message, which each step stores whole: with all results so far, and behind the step
-   * before, else one would take another back.
+   * Approved calls are in one message, which each step stores whole, with all results so far. The steps follow each
+   * other: otherwise one would undo another.
    */
   #storeResult(call: ToolCall): Promise<AppendResult> {
     const at = this.#placeOf(call);
@@ -299,7 +297,7 @@ export class TurnCalls implements CallsMade {
     return { ...call, status: 'completed', output, endedAtMs };
   }
 
-  /** The records of the round's calls: those that are sent are `running`. */
+  /** The records of the round's calls; calls that are sent are `running`. */
   #decided(position: number): Promise<ToolCall[]> {
     const tools = this.#tools;
     const round = this.#rounds.length;
@@ -307,15 +305,15 @@ export class TurnCalls implements CallsMade {
     return Promise.all(
       this.#asked.map(async ({ name, text, opaque }, index): Promise<ToolCall> => {
         const offered = tools.find(name);
-        const found = tools.check(offered, text);
-        // The arguments of what is too much are kept only if they are short: a model may make many such calls.
+        const input = tools.check(offered, text);
+        // The arguments of calls beyond the bound are kept only if they are short: a model may make many such calls.
         const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
         const base = {
           id: tools.makeId(),
           name: offered?.name ?? namable(name),
           round,
           position,
-          arguments: isKept ? (found ?? tools.check(null, text)) : null,
+          arguments: isKept ? (input ?? tools.check(null, text)) : null,
           output: null,
           ...(opaque && { opaque }),
           show: offered?.show ?? 'name',
@@ -334,7 +332,7 @@ export class TurnCalls implements CallsMade {
             ? 'limit'
             : offered === null
               ? 'unknown_tool'
-              : found === null || this.#isCutOff(found)
+              : input === null || this.#isCutOff(input)
                 ? 'arguments'
                 : null;
         if (unsent !== null || offered === null) {
@@ -353,18 +351,18 @@ export class TurnCalls implements CallsMade {
   }
 
   /** Whether arguments may be the beginning of longer ones. */
-  #isCutOff(given: Readonly<Record<string, unknown>>): boolean {
-    return this.#cut !== undefined && Object.keys(given).length === 0;
+  #isCutOff(input: Readonly<Record<string, unknown>>): boolean {
+    return this.#cut !== undefined && Object.keys(input).length === 0;
   }
 
-  /** Whether the turn goes on after a step. */
+  /** Whether the turn continues after a step. */
   #goesOn(answer: AppendResult): boolean {
     if (answer === 'fenced') this.#turn.taken();
     else if (typeof answer === 'object') this.#turn.stopRequested(answer.stop);
     return answer !== 'fenced';
   }
 
-  /** Takes a step again while the store is away, where the turn may wait for it. */
+  /** Repeats a step while the store is away, as long as the turn may wait for it. */
   async #again(step: () => Promise<AppendResult>): Promise<AppendResult> {
     for (let tries = 0; ; tries++) {
       try {
@@ -377,7 +375,7 @@ export class TurnCalls implements CallsMade {
   }
 }
 
-/** The reason of arguments that a provider has cut, for the model. */
+/** The reason for the model why its provider has cut the arguments. */
 const cutReasonOf = (cut: AnswerCut): string =>
   `The reply was cut off before they were complete.${cut === 'length' ? ' Call again, with less in one reply.' : ''}`;
 
@@ -389,5 +387,5 @@ const withCall = (approved: Approved, call: ToolCall): Approved => ({
   },
 });
 
-/** A name that no tool has, in the characters of one. */
+/** The name of an unknown tool, in the characters that a tool's name may have. */
 const namable = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';

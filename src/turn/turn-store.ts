@@ -1,4 +1,4 @@
-/** A turn's steps in the store: its output, its end, its withdrawal, and how another process ended it. */
+/** The steps of a turn in the store: its output, its end, its withdrawal, and the end that another process stored. */
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits, retryMs } from '../base/limits.ts';
@@ -49,31 +49,31 @@ export interface LeasedTurn {
   readonly turn: Turn;
   readonly fence: Fence;
   readonly history: readonly Message[];
-  /** The user's message that began the turn; null if it answers results of calls. */
-  readonly said: Message | null;
-  /** The calls that the turn was approved to send; null if there are none. */
+  /** The user's message that began the turn; null if the turn answers tool calls. */
+  readonly userMessage: Message | null;
+  /** The tool calls that the turn was approved to send; null without any. */
   readonly approved: Approved | null;
   readonly begunAt: number;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
-  /** The chat. */
+  /** The request that began the turn. */
   readonly cause: Cause;
-  /** How much of the conversation its model is sent at most, in estimated tokens; the default if it is left out. */
+  /** The bound of the history for the model, in estimated tokens; the default if it is left out. */
   readonly historyTokensMax: number | undefined;
 }
 
-/** The parts that the ledgers of a process share. */
-export interface LedgerParts {
+/** The parts that the turns of a process share. */
+export interface TurnStoreParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly histories: Histories;
   readonly withdrawals: Withdrawals;
-  /** Shows what the step settles of a visitor's limits. */
+  /** Informs the visitor's actor of the settled limits. */
   readonly visitors: { noteMoved(session: Session, cause: Cause): void };
   /** Returns a mark for the next move of a session. */
   mark(): string;
 }
 
-/** The end of a turn, as its session's step stores it. */
+/** The end of a turn, as the session's step stores it. */
 type Ending =
   | (Pick<FinishTurn, 'turn' | 'message' | 'tail' | 'amends' | 'nowMs'> & {
       readonly kind: 'seal';
@@ -88,12 +88,12 @@ type Ending =
       readonly amends: AmendedMessage | null;
     };
 
-export class TurnLedger implements TurnSteps {
+export class StoredTurnSteps implements TurnSteps {
   /** The messages for the model: the newest ones, the user's last. */
   readonly #conversation: readonly Message[];
   readonly #begun: LeasedTurn;
   readonly #reports: TurnReports;
-  readonly #parts: LedgerParts;
+  readonly #parts: TurnStoreParts;
   readonly #place: TurnPlace;
   #lease: Lease | null = null;
   /** Code points of a spoken reply that readers may see. */
@@ -102,13 +102,13 @@ export class TurnLedger implements TurnSteps {
   /** The number of the session's messages that were not sent to the model: at first, those that were not even read. */
   #leftOut: number;
 
-  constructor(begun: LeasedTurn, reports: TurnReports, parts: LedgerParts) {
+  constructor(begun: LeasedTurn, reports: TurnReports, parts: TurnStoreParts) {
     const { before, turn, history } = begun;
     this.#begun = begun;
     this.#reports = reports;
     this.#parts = parts;
     // `concat` makes an array of the exact size; spreading does not.
-    this.#conversation = begun.said === null ? history : history.concat([begun.said]);
+    this.#conversation = begun.userMessage === null ? history : history.concat([begun.userMessage]);
     this.#leftOut = before.messageCount - history.length;
     this.#place = { workspaceId: before.workspaceId, sessionId: before.id, turnId: turn.id };
   }
@@ -152,7 +152,7 @@ export class TurnLedger implements TurnSteps {
     return this.#parts.store.turns.step({ fence: this.#begun.fence, from, calls, amends, ...this.#place });
   }
 
-  /** One step after the other: what is released meanwhile waits for the next. */
+  /** Sends one step at a time: positions that are released meanwhile wait for the next. */
   release(points: number): Promise<void> {
     this.#released = Math.max(this.#released, points);
     return (this.#releasing ??= this.#releaseAll());
@@ -169,7 +169,7 @@ export class TurnLedger implements TurnSteps {
 
   async finish({ result, tail, usage, log, past, cause, heard, calls }: EndedTurn): Promise<'fenced' | ModelUsage> {
     const { clock, histories } = this.#parts;
-    const { before, said, basis, historyTokensMax } = this.#begun;
+    const { before, userMessage, basis, historyTokensMax } = this.#begun;
     const made = calls?.made ?? [];
     const amends = calls?.amended ?? undefined;
     const counted = this.#tokensOf(result, usage, log, tail === null ? log.stored : log.length);
@@ -212,7 +212,12 @@ export class TurnLedger implements TurnSteps {
         ...message,
         content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt),
       };
-      histories.keep(finished, this.#history(amends), said === null ? [reply] : [said, reply], historyTokensMax);
+      histories.keep(
+        finished,
+        this.#history(amends),
+        userMessage === null ? [reply] : [userMessage, reply],
+        historyTokensMax,
+      );
     }
     return counted;
   }
@@ -242,8 +247,8 @@ export class TurnLedger implements TurnSteps {
 
   async withdraw(past: TurnPast): Promise<boolean> {
     const { before } = this.#begun;
-    // The lease must run out, so that requests that wait for the turn in other processes can tell that its owner gave
-    // it up.
+    // The lease must run out, so that requests that wait for the turn in other processes notice that its owner has left
+    // it.
     this.#lease?.end();
     const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
     try {
@@ -280,10 +285,10 @@ export class TurnLedger implements TurnSteps {
     for (let tries = 0; ;) {
       let pauseMs: number = limits.remoteSilentMs;
       try {
-        const found = await outputWithCalls(store, this.#place, position);
-        if (found === null || found.text === null) return null;
-        const terminal = terminalOf(found.turn, found.calls);
-        if (terminal !== null) return { terminal, text: found.text, calls: found.calls ?? [] };
+        const output = await outputWithCalls(store, this.#place, position);
+        if (output === null || output.text === null) return null;
+        const terminal = terminalOf(output.turn, output.calls);
+        if (terminal !== null) return { terminal, text: output.text, calls: output.calls ?? [] };
       } catch (error) {
         if (!(error instanceof StoreUnavailable)) throw error;
         pauseMs = retryMs(tries++);
@@ -302,8 +307,8 @@ export class TurnLedger implements TurnSteps {
     const { clock, mark, visitors } = this.#parts;
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        // If another process has ended the turn, the session may have gone on, and must not be put back to its state
-        // before the turn.
+        // If another process has ended the turn, the session may have moved since, and must not be put back to its
+        // state before the turn.
         if (ending.kind === 'withdraw' && actor.context.activeTurnId !== turn.id) return 'fenced';
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
@@ -321,7 +326,7 @@ export class TurnLedger implements TurnSteps {
         }
         if (answer.outcome === 'finished') {
           actor.committed(session, answer.version);
-          actor.tell(decision, cause);
+          actor.publish(decision, cause);
           if (turn.link !== undefined) visitors.noteMoved(session, cause);
           return { record: session, version: answer.version };
         }
@@ -370,7 +375,7 @@ export class TurnLedger implements TurnSteps {
   }
 }
 
-/** Valid at any stored length, because it adds nothing. */
+/** A tail that adds nothing, and is valid at any stored length. */
 const noTail = { position: 0, text: '' };
 
 const firstPoints = (text: string, points: number): string => text.slice(0, indexAfter(text, points));

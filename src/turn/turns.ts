@@ -1,4 +1,4 @@
-/** Begins turns and ends them. The output between never passes through an actor. */
+/** Begins turns and ends them. The output in between never passes through an actor. */
 import type { SessionEvent } from '../../machines/session.ts';
 import { secondsOf, type Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
@@ -16,7 +16,7 @@ import {
   type SpokenVoice,
   type Turn,
 } from '../store/store.ts';
-import { answeredCalls, refusedCalls, type CallAnswer, type Answered } from './pending-tool-calls.ts';
+import { answeredCalls, refusedCalls, type CallAnswer, type AnsweredMessage } from './pending-tool-calls.ts';
 import { Pace } from './pace.ts';
 import { TurnRunner } from './runner.ts';
 import { Histories } from './histories.ts';
@@ -26,7 +26,7 @@ import { admission, visitorSlot, type VisitorUse } from '../host/link-budget.ts'
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { TurnLedger, type LeasedTurn, type LedgerParts } from './turn-store.ts';
+import { StoredTurnSteps, type LeasedTurn, type TurnStoreParts } from './turn-store.ts';
 import type { TurnModel } from '../assistant/model.ts';
 import type { Speaker, TurnReports } from './ports.ts';
 import type { SessionDecision } from '../host/session-actor.ts';
@@ -36,37 +36,37 @@ import { LinkRefused } from '../host/visitors.ts';
 import type { WorkspaceActor, Workspaces } from '../host/workspaces.ts';
 
 export interface WantedTurn {
-  /** Null for a turn that answers calls of tools. */
+  /** Null for a turn that answers tool calls. */
   readonly message: string | null;
-  /** The answers to the calls that wait; left out where the message declines them. */
+  /** The answers to the tool calls that wait; left out if the message declines them. */
   readonly answers?: readonly CallAnswer[];
   /** Whether the caller may give these answers. */
   readonly mayAnswer?: boolean;
   /** The refusal of the assistant's machine to `converse`; null if it does not refuse. */
   readonly assistantRefusal: string | null;
   /**
-   * Whether the turn takes one of the workspace's slots. Turns of the link and the widget have limits of their own
+   * Whether the turn takes one of the workspace's slots. Turns of the link and the widget have separate limits
    * (contract 12).
    */
   readonly takesSlot: boolean;
-  /** The visitor whose limits the turn takes; left out for a turn that takes none of the link's. */
+  /** The visitor whose limits the turn takes; left out for a turn outside the link. */
   readonly use?: VisitorUse | undefined;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
-  /** A second memory, by which the turn is found, and for how many milliseconds. */
+  /** A second idempotency record under which the turn can be looked up, and for how many milliseconds. */
   readonly found?: { readonly by: Omit<IdempotencyRecord, 'resultId' | 'untilMs'>; readonly ms: number } | undefined;
-  /** The turn's id, where its caller must know it before; a new one if it is left out. */
+  /** The turn's id, if its caller must know it before; a new one if it is left out. */
   readonly turnId?: string | undefined;
-  /** The chat. */
+  /** The request that begins the turn. */
   readonly cause?: Cause;
-  /** How much of the conversation its model is sent at most, in estimated tokens; the default if it is left out. */
+  /** The bound of the history for the model, in estimated tokens; the default if it is left out. */
   readonly historyTokensMax?: number | null | undefined;
   readonly model: TurnModel;
   readonly reports: TurnReports;
   /** The call that speaks the reply; left out if it is only read. */
   readonly speaker?: Speaker;
-  /** Whether the turn of a call is asked for early, so that nobody may know of it yet. */
+  /** Whether a call requests the turn early, so that nobody may see it yet. */
   readonly isEarly?: boolean;
-  /** The sound of a message that was said. */
+  /** The sound of a spoken message. */
   readonly voice?: SpokenVoice;
 }
 
@@ -78,39 +78,39 @@ interface RememberedTurn {
 
 export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn;
 
-type CommittedTurn = Pick<LeasedTurn, 'turn' | 'basis' | 'fence' | 'said' | 'approved'>;
+type CommittedTurn = Pick<LeasedTurn, 'turn' | 'basis' | 'fence' | 'userMessage' | 'approved'>;
 
-/** Whether a request that begins a turn has looked at the stored session. */
-interface Look {
-  taken: boolean;
+/** Whether a request that begins a turn has compared its session with the stored one. */
+interface StoreCheck {
+  isDone: boolean;
 }
 
 /**
- * The end of a lease where one process owns the store. No process renews it, and it becomes void when that process
- * dies. Until then it holds, whatever the wall clock does: if a slot lapsed under a living turn, one turn more could
+ * The end of a lease of a store with a single owner. No process renews it, and it becomes void when the owner dies.
+ * Until then it holds at every setting of the wall clock: if a slot lapsed under a living turn, one turn more could
  * begin than the ceiling allows.
  */
 const forever = Number.MAX_SAFE_INTEGER;
 
 /**
- * The turns of this process as live actors: those in flight, and those that another process has taken over, until it is
- * known here how they ended. They are neither discarded nor put to sleep: each ends.
+ * The turns of this process as live actors: turns in flight, and turns that another process has taken over, until their
+ * end is known here. They are neither discarded nor passivated: each ends.
  */
 class LiveTurns {
   readonly inFlight = new Members<TurnRunner>();
   readonly #followed = new Members<TurnRunner>();
-  /** By session: who is told of its turns. */
+  /** Followers of the turns that begin, by session. */
   readonly #told = new Map<string, Set<(runner: TurnRunner) => void>>();
 
   /**
-   * Calls back with each turn of the session that begins in this process, before anything comes of it; returns how to
-   * end that.
+   * Calls back with each turn of the session that begins in this process, before it has any output; returns a function
+   * that stops it.
    */
   onBegun(sessionId: string, tell: (runner: TurnRunner) => void): () => void {
-    const told = this.#told.get(sessionId) ?? new Set();
-    this.#told.set(sessionId, told.add(tell));
+    const followers = this.#told.get(sessionId) ?? new Set();
+    this.#told.set(sessionId, followers.add(tell));
     return () => {
-      if (told.delete(tell) && told.size === 0) this.#told.delete(sessionId);
+      if (followers.delete(tell) && followers.size === 0) this.#told.delete(sessionId);
     };
   }
 
@@ -126,7 +126,7 @@ class LiveTurns {
     return [...this.inFlight.all(), ...this.#followed.all()];
   }
 
-  /** This process no longer runs the turn. */
+  /** Removes a turn that this process no longer runs. */
   leave(runner: TurnRunner): void {
     this.inFlight.delete(runner);
     if (runner.hasEnded) return;
@@ -138,7 +138,7 @@ class LiveTurns {
     return this.#followed.all().find((runner) => runner.turnId === turnId);
   }
 
-  /** A turn is in flight in one process: what another one says of it holds. */
+  /** The owning process's view of a turn is authoritative: messages of other processes do not change it. */
   find(): undefined {}
 
   discard(): void {}
@@ -152,7 +152,7 @@ export class Turns {
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
   readonly #pace: Pace;
-  readonly #ledgerParts: LedgerParts;
+  readonly #ledgerParts: TurnStoreParts;
   readonly population = new LiveTurns();
 
   constructor(sessions: Sessions, workspaces: Workspaces) {
@@ -196,42 +196,42 @@ export class Turns {
   /** Begins a turn on the session: decides and commits. Throws the refusal as a `Failure`. */
   begin(actor: LiveSession, wanted: WantedTurn): Promise<StartedTurn> {
     return this.#beginInOrder(actor, wanted, false).then((started) =>
-      started === 'behind' ? this.#beginBehind(actor, wanted) : started,
+      started === 'withdrawing' ? this.#beginAfterWithdrawal(actor, wanted) : started,
     );
   }
 
   /** Waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait. */
-  async #beginBehind(actor: LiveSession, wanted: WantedTurn): Promise<StartedTurn> {
+  async #beginAfterWithdrawal(actor: LiveSession, wanted: WantedTurn): Promise<StartedTurn> {
     const { withdrawals, clock } = this.#options;
     const untilMs = clock.monotonic() + limits.withdrawalMs;
     for (;;) {
       const settled = await withdrawals.awaitSettled(actor.record.id, Math.max(0, untilMs - clock.monotonic()));
       if (!settled) throw new StoreUnavailable('the previous turn is not withdrawn yet');
       const started = await this.#beginInOrder(actor, wanted, true);
-      if (started !== 'behind') return started;
+      if (started !== 'withdrawing') return started;
     }
   }
 
   /**
-   * Resolves with `behind` if a turn of the session waits to be withdrawn. `waited`: this call has waited for one
+   * Resolves with `withdrawing` if a turn of the session waits to be withdrawn. `waited`: this call has waited for one
    * already.
    */
-  #beginInOrder(actor: LiveSession, wanted: WantedTurn, waited: boolean): Promise<StartedTurn | 'behind'> {
+  #beginInOrder(actor: LiveSession, wanted: WantedTurn, waited: boolean): Promise<StartedTurn | 'withdrawing'> {
     return actor.mailbox.post(async () => {
-      if (this.#isBehind(actor)) return 'behind';
+      if (this.#awaitsWithdrawal(actor)) return 'withdrawing';
       if (waited) await actor.reload();
-      const look: Look = { taken: false };
+      const check: StoreCheck = { isDone: false };
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        const started = await this.#beginOnce(actor, wanted, look);
-        // The turn of a repeated request may be that of a dead process, which the look seals or withdraws.
-        if (started?.kind === 'remembered' && !look.taken && (await this.#checkElsewhere(actor, look))) continue;
+        const started = await this.#beginOnce(actor, wanted, check);
+        // The turn of a repeated request may belong to a dead process: the read seals or withdraws it.
+        if (started?.kind === 'remembered' && !check.isDone && (await this.#checkElsewhere(actor, check))) continue;
         if (started !== null) return started;
       }
       throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
     });
   }
 
-  /** The turn that an earlier request with the same key began; null if there was none. */
+  /** The turn that an earlier request with the same key began; null without one. */
   async #earlier({ record }: LiveSession, { remember }: WantedTurn): Promise<RememberedTurn | null> {
     const remembered = remember && (await this.#sessions.earlier(record.workspaceId, remember));
     return remembered && { kind: 'remembered', remembered };
@@ -241,7 +241,7 @@ export class Turns {
    * Whether a turn of the session still waits to be withdrawn: a new one begins only after it, and can neither join it
    * nor conflict with it. Throws if so many turns wait that a new one could not be withdrawn.
    */
-  #isBehind(actor: LiveSession): boolean {
+  #awaitsWithdrawal(actor: LiveSession): boolean {
     const { withdrawals } = this.#options;
     if (withdrawals.size === 0) return false;
     if (withdrawals.full) throw new StoreUnavailable('too many turns wait to be withdrawn');
@@ -253,7 +253,7 @@ export class Turns {
    * session and the caller must decide again. A repeat is answered before anything that would refuse it (contract 12):
    * the step that begins a turn looks for it, and before a refusal it is looked up.
    */
-  async #beginOnce(actor: LiveSession, wanted: WantedTurn, look: Look): Promise<StartedTurn | null> {
+  async #beginOnce(actor: LiveSession, wanted: WantedTurn, check: StoreCheck): Promise<StartedTurn | null> {
     const { ids, clock } = this.#options;
     const at = clock.now();
     const begunAt = clock.monotonic();
@@ -271,26 +271,26 @@ export class Turns {
     const settled = this.#sessions.settle(actor, decision, at, cause);
     if (!(settled instanceof Promise ? await settled : settled)) return null;
     if (refusal !== null) {
-      // The decision may rest on old knowledge, unless it moved the session and so was compared with the store.
-      const confirmed = look.taken || decision.from !== decision.to;
+      // The decision may rest on an old copy, unless it moved the session and so was compared with the store.
+      const confirmed = check.isDone || decision.from !== decision.to;
       // The turn in progress may be the one that this request began before, withdrawn since the request was looked up.
       const mayBeOwn = wanted.remember !== null && refusal === 'turn_in_progress';
-      if ((!confirmed || mayBeOwn) && (await this.#checkElsewhere(actor, look))) return null;
-      actor.tell(decision, cause);
+      if ((!confirmed || mayBeOwn) && (await this.#checkElsewhere(actor, check))) return null;
+      actor.publish(decision, cause);
       throw new Failure(refusal);
     }
 
     const before = actor.record;
     let history: readonly Message[];
     let workspace: WorkspaceActor | null;
-    let answered: Answered | null = null;
+    let answered: AnsweredMessage | null = null;
     try {
       if (before.pending !== undefined || wanted.answers !== undefined)
         answered = await answeredCalls(this.#options.store, before, wanted, at);
       const recent = this.#histories.of(before, actor.version, wanted.historyTokensMax ?? undefined);
       history = recent instanceof Promise ? await recent : recent;
-      const found = this.#workspaces.of(before.workspaceId);
-      workspace = found instanceof Promise ? await found : found;
+      const live = this.#workspaces.of(before.workspaceId);
+      workspace = live instanceof Promise ? await live : live;
       if (workspace === null) throw new Failure('session_not_found');
       const acquired = !wanted.takesSlot || this.#workspaces.acquire(workspace, cause);
       if (!(acquired instanceof Promise ? await acquired : acquired)) throw workspaceFull();
@@ -300,7 +300,7 @@ export class Turns {
       // if that took the last slot (contract 3), or run the turn whose calls wait.
       const earlier = error instanceof Failure ? await this.#earlier(actor, wanted) : null;
       if (earlier !== null) return earlier;
-      if (error instanceof Failure && (await this.#checkElsewhere(actor, look))) return null;
+      if (error instanceof Failure && (await this.#checkElsewhere(actor, check))) return null;
       throw error;
     }
     const turn: Unsealed<Turn> = {
@@ -321,7 +321,7 @@ export class Turns {
     if (wanted.message === null) turn.unasked = true;
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax, answered);
     if (begun === null || 'kind' in begun) return begun;
-    const { basis, fence, said, approved } = begun;
+    const { basis, fence, userMessage, approved } = begun;
     const leased = {
       actor,
       before,
@@ -329,7 +329,7 @@ export class Turns {
       turn: begun.turn,
       fence,
       history: answered === null ? history : withAmended(history, answered.message),
-      said,
+      userMessage,
       approved,
       begunAt,
       remember: wanted.remember,
@@ -339,8 +339,8 @@ export class Turns {
     return { kind: 'started', runner: this.#run(leased, wanted) };
   }
 
-  #checkElsewhere(actor: LiveSession, look: Look): Promise<boolean> {
-    look.taken = true;
+  #checkElsewhere(actor: LiveSession, check: StoreCheck): Promise<boolean> {
+    check.isDone = true;
     return this.#sessions.checkElsewhere(actor);
   }
 
@@ -350,7 +350,7 @@ export class Turns {
     turn: Unsealed<Turn>,
     wanted: WantedTurn,
     turnsInFlightMax: number,
-    answered: Answered | null,
+    answered: AnsweredMessage | null,
   ): Promise<CommittedTurn | RememberedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
@@ -421,13 +421,13 @@ export class Turns {
     }
     if (answer.outcome === 'begun') {
       actor.committed(session, answer.version);
-      actor.tell(decision, cause);
+      actor.publish(decision, cause);
       if (admitted !== null) visitors.noteAccepted(session, at + wanted.use!.placeMsMax, cause);
       const approved =
         answered !== null && answered.calls.approved.length > 0
           ? { index: answered.calls.index, message: answered.message, ids: answered.calls.approved }
           : null;
-      return { turn, basis, fence: answer.fence, said: userMessage, approved };
+      return { turn, basis, fence: answer.fence, userMessage, approved };
     }
     this.#release(before, wanted);
     if (answer.outcome === 'remembered') {
@@ -458,7 +458,7 @@ export class Turns {
     const { actor, before, turn, cause } = begun;
     const { store, clock, inspector, turnMsMax } = this.#options;
     const { model, reports, speaker = null } = wanted;
-    const steps = new TurnLedger(begun, reports, this.#ledgerParts);
+    const steps = new StoredTurnSteps(begun, reports, this.#ledgerParts);
     const facts = { turnId: turn.id, messageId: turn.messageId, workspaceId: before.workspaceId, cause };
     const runner = new TurnRunner(facts, {
       steps,
@@ -483,7 +483,7 @@ export class Turns {
     return runner;
   }
 
-  /** This process no longer runs the turn. */
+  /** Removes a turn that this process no longer runs. */
   #close(actor: LiveSession, runner: TurnRunner, wanted: WantedTurn, endedBy: Cause): void {
     this.population.leave(runner);
     if (actor.runner === runner) {
@@ -498,8 +498,8 @@ export class Turns {
   }
 
   /**
-   * Sets the timers of all deadlines again: they follow no wall clock that is set, and do not run while the machine is
-   * suspended.
+   * Sets the timers of all deadlines again: timers do not follow a wall clock that is set, and do not run while the
+   * machine is suspended.
    */
   watchDeadlines(): void {
     for (const actor of this.#sessions.population.residents()) if (actor.runner !== null) this.#watchDeadline(actor);
@@ -515,7 +515,7 @@ export class Turns {
       // again.
       const due = clock.now() >= actor.record.expiresAt * 1000;
       if (!due) this.#watchDeadline(actor);
-      else this.#sessions.tell(actor, (at) => ({ type: 'tick', at })).catch(() => void actor.runner?.stop('expired'));
+      else this.#sessions.send(actor, (at) => ({ type: 'tick', at })).catch(() => void actor.runner?.stop('expired'));
     });
   }
 }

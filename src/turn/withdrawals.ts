@@ -26,7 +26,7 @@ import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { pendingOf, reopened } from './pending-tool-calls.ts';
-import { withdrawn, type Settled } from '../host/link-budget.ts';
+import { withdrawn, type Settlement } from '../host/link-budget.ts';
 import type { TurnReports } from './ports.ts';
 
 /** A turn to withdraw. */
@@ -38,11 +38,11 @@ export interface Withdrawal {
   /** The fence that the turn began with. */
   readonly fence: Fence;
   readonly remember: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
-  /** The chat. */
+  /** The request that began the turn. */
   readonly cause?: Cause | undefined;
-  /** The turn's steps; left out for one that never ran. */
+  /** The turn's events; left out for a turn that never ran. */
   readonly past?: TurnPast;
-  /** A withdrawal is given up because of a fault in the program, which a retry does not mend: that is reported. */
+  /** Receives a fault in the program, which ends the attempts: a retry does not repair it. */
   readonly reports: Pick<TurnReports, 'ourFault'>;
 }
 
@@ -50,7 +50,7 @@ export interface WithdrawalsOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly inspector: Inspector;
-  /** This process's name as an owner of turns. */
+  /** The name of this process as an owner of turns. */
   readonly owner: string;
   mark(): string;
 }
@@ -63,7 +63,7 @@ interface Pending {
    */
   fence: Fence;
   /**
-   * When this process's takeover of the turn ends: after a lost answer the takeover is sent again with the same end.
+   * The end of this process's takeover of the turn: after a lost answer the takeover is sent again with the same end.
    */
   seizedUntilMs: number;
   readonly over: Promise<void>;
@@ -73,7 +73,10 @@ interface Pending {
 
 export class Withdrawals {
   readonly #options: WithdrawalsOptions;
-  /** By session: no other turn begins in it on this process until these are withdrawn. Hardly ever more than one. */
+  /**
+   * Turns to withdraw, by session: no other turn begins in it on this process until they are withdrawn. Rarely more
+   * than one.
+   */
   readonly #pending = new Map<string, Pending[]>();
   #size = 0;
   #closed = false;
@@ -86,7 +89,7 @@ export class Withdrawals {
     return this.#size;
   }
 
-  /** Whether so many turns wait that no turn may begin which might have to be withdrawn as well. */
+  /** Whether the bound of waiting turns is reached: no turn may begin that might have to be withdrawn as well. */
   get full(): boolean {
     return this.#size >= limits.withdrawalsMax;
   }
@@ -144,8 +147,8 @@ export class Withdrawals {
     try {
       if (!(await this.#withdrawn(pending))) return again();
     } catch (error) {
-      // If a later version has moved the session, retries go on until a process of that version has sealed the turn, or
-      // the session can be read again.
+      // If a later version has moved the session, retries continue until a process of that version has sealed the turn,
+      // or the session can be read again.
       if (error instanceof StoreUnavailable || (error instanceof UnreadableSnapshot && error.later)) return again();
       const { reports, turn } = pending.withdrawal;
       reports.ourFault(turn.id, 'error', error);
@@ -170,14 +173,14 @@ export class Withdrawals {
     const { store } = this.#options;
     const { workspaceId, turn: draft, basis, remember, cause = nobody, past } = pending.withdrawal;
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-      const found = await store.sessions.read(workspaceId, draft.sessionId);
-      if (found === null) return true;
+      const stored = await store.sessions.read(workspaceId, draft.sessionId);
+      if (stored === null) return true;
       const turn = await store.turns.read(workspaceId, draft.sessionId, draft.id);
       // A turn that has not begun may still begin as long as the session has the version and mark of its basis.
-      if (turn === null && (found.version !== basis.version || found.record.mark !== basis.mark)) return true;
+      if (turn === null && (stored.version !== basis.version || stored.record.mark !== basis.mark)) return true;
       const waits = turn === null ? null : await reopened(store, workspaceId, turn);
       const { session, machine, decision, amends, ...settled } = this.#without(
-        found,
+        stored,
         { ...(turn ?? draft), ...(draft.link && { link: draft.link }) },
         turn !== null,
         waits,
@@ -188,16 +191,16 @@ export class Withdrawals {
         ...settled,
         ...(amends && { amends }),
         nowMs: at,
-        version: found.version,
-        mark: found.record.mark,
+        version: stored.version,
+        mark: stored.record.mark,
         turn: turn ?? draft,
         fence: pending.fence,
         remember,
-        move: moveOf(decision, found.version + 1, at, cause, session.machine, past),
+        move: moveOf(decision, stored.version + 1, at, cause, session.machine, past),
       };
       const answer: Finished = await store.turns.withdraw(step);
       if (answer.outcome === 'finished') {
-        machine.tell(decision, answer.version, cause);
+        machine.publish(decision, answer.version, cause);
         return true;
       }
       if (answer.outcome === 'lost' || turn === null) continue;
@@ -214,7 +217,7 @@ export class Withdrawals {
   async #seize(pending: Pending, { id: turnId, sessionId }: Turn): Promise<boolean> {
     const { store, clock, owner } = this.#options;
     const nowMs = clock.now();
-    // An end that is further away than a lease is one of a clock that has been set back.
+    // An end beyond a lease was made before the clock was set back.
     const lasts = pending.seizedUntilMs - nowMs;
     if (lasts <= 0 || lasts > limits.leaseMs) pending.seizedUntilMs = nowMs + limits.leaseMs;
     const place = { workspaceId: pending.withdrawal.workspaceId, sessionId, turnId };
@@ -225,9 +228,9 @@ export class Withdrawals {
   }
 
   /**
-   * The session without the turn. The turn's messages are the last ones, unless another turn has begun since. For a
-   * turn that has not begun the machine stays where it is, and nothing is given back. `waits`: the message whose calls
-   * the turn has answered, as before; they wait again, unless another turn has begun since.
+   * Removes the turn from the session. The turn's messages are the last ones, unless another turn has begun since. For
+   * a turn that has not begun the machine stays where it is, and no charge is refunded. `waits`: the message whose tool
+   * calls the turn has answered, as before; they wait again, unless another turn has begun since.
    */
   #without({ record }: Versioned<Session>, turn: Turn, begun: boolean, waits: AmendedMessage | null) {
     const { clock, inspector, mark } = this.#options;
@@ -241,7 +244,7 @@ export class Withdrawals {
     const decision = machine.decide({ type: 'finished', at: clock.now(), turnId: turn.id });
     const last = begun && record.messageCount === turn.messageIndex + 1;
     const amends = last ? waits : null;
-    // The end of the turn, if it was stored, has let them wait no more.
+    // The stored end of the turn, if there was one, had removed the waiting tool calls.
     const pending = amends && {
       index: amends.index,
       calls: pendingOf(amends.message.toolCalls!.filter(({ status }) => status === 'pending')),
@@ -253,7 +256,7 @@ export class Withdrawals {
       mark: mark(),
       machine: machine.snapshot(),
     };
-    const settled: Settled = begun ? withdrawn(session, turn) : { session };
+    const settled: Settlement = begun ? withdrawn(session, turn) : { session };
     return { ...settled, amends, machine, decision };
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Stores a turn's output as it comes: in a crowd few and larger pieces, at a beat. Pieces go from the log into the
+ * Stores a turn's output as it comes; in a crowd in fewer and larger pieces, at a beat. Pieces go from the log into the
  * store and from there to the readers.
  */
 import { limits, retryMs } from '../base/limits.ts';
@@ -9,12 +9,12 @@ import { StoreUnavailable, type AppendResult, type StopRequest } from '../store/
 import type { Pace } from './pace.ts';
 import type { TurnLog } from './log.ts';
 
-/** The turn that a writer stores. */
-export interface Written {
-  /** Whether output is stored, and whether it is still taken from the model. */
+/** The turn, as its writer reports to it. */
+export interface WriterEvents {
+  /** Whether output is stored, and whether the model still produces it. */
   readonly stores: boolean;
   readonly listens: boolean;
-  /** Whether a piece that the store did not take is sent again. */
+  /** Whether a piece that the store rejected is sent again. */
   readonly retries: boolean;
   readonly model: ModelCall | null;
   stored(): void;
@@ -25,7 +25,7 @@ export interface Written {
 
 export class Writer {
   readonly #log: TurnLog;
-  readonly #turn: Written;
+  readonly #turn: WriterEvents;
   readonly #append: (position: number, text: string) => Promise<AppendResult>;
   readonly #pace: Pace;
   readonly #clock: Clock;
@@ -37,7 +37,7 @@ export class Writer {
 
   constructor(
     log: TurnLog,
-    turn: Written,
+    turn: WriterEvents,
     append: (position: number, text: string) => Promise<AppendResult>,
     { pace, clock }: { readonly pace: Pace; readonly clock: Clock },
   ) {
@@ -68,8 +68,8 @@ export class Writer {
   }
 
   /**
-   * Stores what the log has at once. In a crowd the write waits until everything ready has been read: pieces may be
-   * read record by record, each with promises of its own.
+   * Stores the log's new output at once. In a crowd the write waits until everything ready has been read: pieces may be
+   * read record by record, each with separate promises.
    */
   start(): void {
     this.#writing ??= (this.#held ? this.#pace.turnEnd() : Promise.resolve()).then(() => this.#write());

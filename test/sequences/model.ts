@@ -12,7 +12,7 @@ import {
   type SessionOutcome,
 } from '../../machines/session.ts';
 import { workspaceKind, type WorkspaceEvent, type WorkspaceOutcome } from '../../machines/workspace.ts';
-import { openActor, refusalOf, type Stateful } from '../../src/actors/actor.ts';
+import { openActor, refusalOf, type MachineInstance } from '../../src/actors/actor.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 
 const inspector = new Inspector();
@@ -27,7 +27,7 @@ export interface ModelTurn {
 export interface ModelSession {
   /** Index of its assistant. */
   readonly assistant: number;
-  readonly machine: Stateful<SessionEvent, SessionOutcome>;
+  readonly machine: MachineInstance<SessionEvent, SessionOutcome>;
   /** Turns by the server's ids, which the machine uses as well. */
   readonly turns: Map<string, ModelTurn>;
 }
@@ -39,19 +39,19 @@ export const kinds = ['whole', 'hanging'] as const;
 export const sessionsOf = [0, 1, 1, 1] as const;
 
 export class Model {
-  readonly key: Stateful<KeyEvent, KeyOutcome> = openActor(
+  readonly key: MachineInstance<KeyEvent, KeyOutcome> = openActor(
     keyKind,
     { input: { expiresAt: null } },
     identity,
     inspector,
   );
-  readonly workspace: Stateful<WorkspaceEvent, WorkspaceOutcome> = openActor(
+  readonly workspace: MachineInstance<WorkspaceEvent, WorkspaceOutcome> = openActor(
     workspaceKind,
     { input: { inFlight: 0, max: 2 } },
     identity,
     inspector,
   );
-  readonly assistants: readonly Stateful<AssistantEvent, AssistantOutcome>[] = kinds.map(() =>
+  readonly assistants: readonly MachineInstance<AssistantEvent, AssistantOutcome>[] = kinds.map(() =>
     openActor(
       assistantKind,
       { snapshot: { version: 1, state: 'published', context: { voice: false } } },

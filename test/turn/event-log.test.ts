@@ -4,7 +4,7 @@ import { turnVersion, type TurnEvent } from '../../machines/turn.ts';
 import { nobody } from '../../src/actors/cause.ts';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { causeOf, pastOf, TurnEvents } from '../../src/turn/event-log.ts';
+import { causeOf, pastOf, TurnEventLog } from '../../src/turn/event-log.ts';
 import { settle, Stage } from './stage.ts';
 
 const input = { runsUntil: 1e12, shared: true };
@@ -18,7 +18,7 @@ const unsealed = (at: number, fault = 'store_away'): TurnEvent => ({
 });
 
 t.test('an end that the store does not take again and again is one step, for each fault', async (t) => {
-  const events = new TurnEvents('turn_1', input);
+  const events = new TurnEventLog('turn_1', input);
   t.same(
     [1, 2, 3].map((at) => events.note(unsealed(at), false)),
     [true, false, false],
@@ -31,7 +31,7 @@ t.test('an end that the store does not take again and again is one step, for eac
 });
 
 t.test('a past is bounded', async (t) => {
-  const events = new TurnEvents('turn_1', input);
+  const events = new TurnEventLog('turn_1', input);
   const steps = Array.from({ length: 10_000 }, (_, at) =>
     events.note(at % 2 === 0 ? unsealed(at) : { type: 'tick', at }, false),
   );
@@ -43,7 +43,7 @@ t.test('a past is bounded', async (t) => {
 });
 
 t.test('a past that was stored does not change with its turn', async (t) => {
-  const events = new TurnEvents('turn_1', input);
+  const events = new TurnEventLog('turn_1', input);
   events.note({ type: 'output', at: 1 }, true);
   const stored = events.past();
   events.note({ type: 'stored', at: 2 }, true);

@@ -5,7 +5,7 @@ import type { OfferedFunction } from '../../src/providers/tool.ts';
 import { argumentsOf, checkArguments, misfitOfText } from '../../src/providers/tool/arguments.ts';
 import type { ToolCall } from '../../src/store/store.ts';
 import type { Approved } from '../../src/turn/pending-tool-calls.ts';
-import { TurnCalls, type Calling } from '../../src/turn/tool-calls.ts';
+import { ToolCallRounds, type ToolCallEvents } from '../../src/turn/tool-calls.ts';
 import type { TurnTools } from '../../src/assistant/tools.ts';
 import type { TurnSteps } from '../../src/turn/ports.ts';
 import { TurnLog } from '../../src/turn/log.ts';
@@ -39,9 +39,9 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
     call: async () => ({ status: 'cancelled' }),
     ...over,
   };
-  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as Calling;
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as ToolCallEvents;
   const store = { step: async (_: number, calls: ToolCall[]) => (steps.push(calls), 'stored') } as unknown as TurnSteps;
-  const calls = new TurnCalls(turn, tools, store, new TurnLog(), new ManualClock());
+  const calls = new ToolCallRounds(turn, tools, store, new TurnLog(), new ManualClock());
   for (const [name, text] of asked) calls.ask(name, text);
   await calls.store('', 0);
   t.same(steps, [calls.made], 'stored together, in one step');
@@ -172,8 +172,8 @@ t.test('results of approved calls are stored one after the other, with all that 
     retries: false,
     noted: () => {},
     roundOver: () => over(),
-  } as unknown as Calling;
-  const calls = new TurnCalls(turn, tools, steps, new TurnLog(), new ManualClock(), {
+  } as unknown as ToolCallEvents;
+  const calls = new ToolCallRounds(turn, tools, steps, new TurnLog(), new ManualClock(), {
     index: 0,
     message,
     ids: ['call_1', 'call_2'],
@@ -236,7 +236,7 @@ t.test('a call is sent again only while the store says that its turn runs here',
       roundOver: () => {},
       taken: () => told.push('taken'),
       unstored: () => {},
-    } as unknown as Calling;
+    } as unknown as ToolCallEvents;
     let stood: boolean | undefined;
     const tools = {
       roundsMax: 8,
@@ -256,7 +256,7 @@ t.test('a call is sent again only while the store says that its turn runs here',
     const store = {
       step: async (_: number, sent: ToolCall[]) => (sent.length > 0 ? 'stored' : answer),
     } as unknown as TurnSteps;
-    const calls = new TurnCalls(
+    const calls = new ToolCallRounds(
       { ...turn, stopRequested: () => (told.push('stopped'), calls.cancel()) },
       tools,
       store,
@@ -275,7 +275,7 @@ t.test('a call is sent again only while the store says that its turn runs here',
 t.test(
   'what a provider puts on the calls of a turn is bounded, their ids are kept, and what fits is as it came',
   async (t) => {
-    const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as Calling;
+    const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as ToolCallEvents;
     const tools = {
       roundsMax: 8,
       find: () => null,
@@ -283,7 +283,7 @@ t.test(
       makeId: () => 'call_1',
       noteUnsent: () => {},
     } as unknown as TurnTools;
-    const calls = new TurnCalls(
+    const calls = new ToolCallRounds(
       turn,
       tools,
       { step: async () => 'stored' } as unknown as TurnSteps,

@@ -4,7 +4,7 @@ import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { aliasKey } from '../../base/text.ts';
 import * as wire from '../../base/wire.ts';
-import { ask, type Answered, type Asker } from '../../conversation/ask.ts';
+import { ask, type WholeAnswer, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { isListed } from '../../conversation/protocol-adapter.ts';
 import { mayUse } from '../../conversation/reach.ts';
@@ -77,7 +77,7 @@ export async function callTool(
   }
 }
 
-function resultOf({ sessionId, turnId, status, text, problem }: Answered): CallToolResult {
+function resultOf({ sessionId, turnId, status, text, problem }: WholeAnswer): CallToolResult {
   const structuredContent = { session_id: sessionId, turn_id: turnId, status, text };
   return {
     content: [{ type: 'text', text: problem ?? text }],

@@ -4,7 +4,7 @@ import type { Outlet } from '../../base/edge.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
 import { openaiStreamError } from '../../base/openai-errors.ts';
-import { textOf, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
+import { logText, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { PendingCall } from '../../store/store.ts';
@@ -41,7 +41,7 @@ function usageView(end: GoodEnd) {
 
 export function completionView(completion: Completion, end: GoodEnd) {
   const calls = waitingCalls(end);
-  const text = textOf(completion.turn.log);
+  const text = logText(completion.turn.log);
   const message = {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,

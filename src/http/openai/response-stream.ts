@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import type { Outlet } from '../../base/edge.ts';
 import { jsonText } from '../../base/json.ts';
-import { textOf, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
+import { logText, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PendingCall } from '../../store/store.ts';
 import { waitingCalls, type TurnEnd } from '../../turn/log.ts';
@@ -86,7 +86,7 @@ class ResponseSink extends TurnSink {
   #closing(end: TurnEnd): string {
     if (!this.#speaks) return '';
     const { turn } = this.#response;
-    const text = textOf(turn.log);
+    const text = logText(turn.log);
     const part = textPart(text);
     return (
       this.#event('response.output_text.done', { ...this.#place, text, logprobs: [] }) +

@@ -2,7 +2,7 @@
 import { rowOfCode } from '../../base/errors.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
-import { textOf } from '../../conversation/protocol-adapter.ts';
+import { logText } from '../../conversation/protocol-adapter.ts';
 import { responseIdOf, type Echoed } from '../../conversation/responses.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
@@ -87,7 +87,7 @@ export function responseOfItem(id: string): string | null {
 }
 
 export function outputOf(turn: FoundTurn, end: TurnEnd | null): object[] {
-  const text = textOf(turn.log);
+  const text = logText(turn.log);
   const said = text === '' ? [] : [messageItem(turn, itemStatusOf(end), [textPart(text)])];
   return [...said, ...waitingCalls(end).map((call, index) => callItem(turn, call, index, 'completed'))];
 }
