@@ -6,6 +6,7 @@ import { WebSocket } from 'ws';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { edge, openHouse, textOf, type House } from './house.ts';
 import { abort, begin, say, synthetic, transcriptOf, turnPath } from './talk.ts';
+import { patient } from '../run/speed.mjs';
 
 const lacking = whyNoRedis();
 
@@ -81,7 +82,8 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   });
 
   await t.test('with the same session and turn in both, what is done to one leaves the other alone', async (t) => {
-    const assistant = await synthetic(first, 'tokens=80,delay_ms=25');
+    // The turn lasts until both databases have it, on a slow machine too.
+    const assistant = await synthetic(first, `tokens=${patient(80)},delay_ms=25`);
     const { id, stream } = await begin(first, assistant.id);
     await stream.next();
     // Both databases have all of it now; the copy of the turn in flight has no owner among the processes of its
