@@ -113,9 +113,9 @@ t.test('an address is whole when something follows it', async (t) => {
   );
 });
 
-t.test('a hundred thousand pieces of text in which nothing is said belong to the sentence behind them', async (t) => {
+t.test('ten thousand pieces of text in which nothing is said belong to the sentence after them', async (t) => {
   const one = stream();
-  for (let piece = 0; piece < 100_000; piece++) one.push('. ', piece);
+  for (let piece = 0; piece < 10_000; piece++) one.push('. '.repeat(10), piece);
   t.same(one.push(' Hello', 200_000), []);
   t.equal(one.end().length, 1);
 });
