@@ -27,7 +27,7 @@ for (const edge of ['uws', 'node'] as const) {
     const world = await openWorld(t, edge, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'warn' } });
     await linked(world.house, 'deep', { channels: { voice: true, link: true, widget: true } });
     const visit = await Visit.to(world.house, 'deep');
-    await t.test('each field of each route', (t) => fields(t, world, visit));
+    await t.test('each field of each route, every other route', (t) => fields(t, world, visit, edge));
     await t.test('messages of the MCP server', (t) => messages(t, world));
     await t.test('messages of sockets', (t) => sockets(t, world));
     if (edge === 'uws') await t.test('answers of models and tools', (t) => answers(t, world));
@@ -54,9 +54,13 @@ async function send(
   return { status: response.status, json: text.startsWith('{') ? JSON.parse(text) : undefined };
 }
 
-async function fields(t: Test, { house }: World, visit: Visit): Promise<void> {
-  for (const { method, path, body, takesBytes } of answeredRoutes({ managementPort: null })) {
-    if (method === 'GET' || method === 'DELETE' || takesBytes) continue;
+/** What is read of a body does not depend on the engine: each has every other route. */
+async function fields(t: Test, { house }: World, visit: Visit, edge: 'uws' | 'node'): Promise<void> {
+  const taking = answeredRoutes({ managementPort: null }).filter(
+    ({ method, takesBytes }) => method !== 'GET' && method !== 'DELETE' && !takesBytes,
+  );
+  for (const [index, { method, path, body }] of taking.entries()) {
+    if (index % 2 !== (edge === 'uws' ? 0 : 1)) continue;
     const key = path.startsWith('/console/') ? house.operatorToken : path.startsWith('/p/') ? visit.token : house.key;
     const named = path
       .replace('{slug}', 'deep')
