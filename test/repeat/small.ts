@@ -13,12 +13,9 @@ import { rows } from './rows.ts';
  */
 const held: Ceilings = { stoodMs: 4 * ceilings.stoodMs, megabytes: null };
 
-/** Enough for a row to meet its condition; the ceilings are those of `npm run repeat`. */
-const times = 40;
-
 export function repeatFewTimes(edge: Edge): void {
   const own = rows.filter((_, index) => index % 2 === (edge === 'uws' ? 0 : 1));
   t.test(edge, async (t) => {
-    for await (const { name, failure } of repeat(t, edge, own, times, held)) t.equal(failure, null, name);
+    for await (const { name, failure } of repeat(t, edge, own, 100, held)) t.equal(failure, null, name);
   });
 }

@@ -47,16 +47,22 @@ export function filesOf(argument) {
 const unshared = /^(?:node:(?:child_process|cluster|worker_threads)|playwright-core)$|\/@tapjs\/redis\.mjs$/;
 
 /** Modules that start servers and commands, which end with their test. */
-const starters = ['test/process.ts', 'test/api/house.ts', 'test/cli/support.ts'];
+const starters = ['test/process.ts', 'test/api/house.ts', 'test/cli/support.ts', 'test/store/redis-server.ts'];
 
 /** Folders whose suites may share a process all the same, if they start nothing else. */
-const served = ['test/api', 'test/cli', 'test/client'];
+const served = [
+  ...['test/api', 'test/cli', 'test/client', 'test/hostile', 'test/secrets', 'test/store'],
+  ...['test/operations/doctor', 'test/operations/moving', 'test/providers/voice'],
+];
 
 /** The engines of their servers, in turn. */
 const engines = ['uws', 'node'];
 
 /** Maximum number of files that share a process, so that both cores have some at the end. */
 const sharingMax = 12;
+
+/** Seconds, and of CPU time, of files that share none: what they would save is little, and others run beside them. */
+const alone = [30, 8];
 
 /**
  * Whether a file may share its process: it starts only servers, and changes nothing global. Loading Node, tap and the
@@ -65,19 +71,22 @@ const sharingMax = 12;
 function isSharing(file, inputs) {
   const reached = new Set([file]);
   const isServed = (path) => served.includes(dirname(file)) && starters.includes(path);
+  // The source starts nothing as it is loaded.
+  const isFollowed = (path) => !path.startsWith('src/') && !isServed(path);
   for (const path of reached)
-    if (!isServed(path)) for (const { path: used } of inputs[path]?.imports ?? []) reached.add(used);
+    if (isFollowed(path)) for (const { path: used } of inputs[path]?.imports ?? []) reached.add(used);
   return (
     ![...reached].some((path) => unshared.test(path)) &&
-    !/\bprocess\.|'node:module'|^t\.(?!test\b)/m.test(readFileSync(join(root, file), 'utf8'))
+    !/(?<!\/)\bprocess\.|'node:module'|^t\.(?!test\b)/m.test(readFileSync(join(root, file), 'utf8'))
   );
 }
 
 /** Files of one folder that share a process, a few at a time. */
-function groupsOf(files, inputs) {
+function groupsOf(files, inputs, times) {
+  const isLong = (file) => times[file]?.some((seconds, index) => seconds >= alone[index]);
   const groups = [];
   for (const folder of new Set(files.map((file) => dirname(file)))) {
-    const sharing = files.filter((file) => dirname(file) === folder && isSharing(file, inputs));
+    const sharing = files.filter((file) => dirname(file) === folder && !isLong(file) && isSharing(file, inputs));
     const count = Math.ceil(sharing.length / sharingMax);
     for (let index = 0; index < count; index++)
       groups.push({
@@ -110,7 +119,7 @@ export function jobsOf(files, { bundles, inputs }) {
     return { name, bundle, env: {}, seconds, cpuSeconds, ...more };
   };
   const bundleOf = (file) => bundles[files.indexOf(file)];
-  const groups = groupsOf(files, inputs);
+  const groups = groupsOf(files, inputs, times);
   const shared = new Set(groups.flatMap(({ files }) => files));
   return [
     ...[...groups, ...strictGroupsOf(files)].map(({ name, files, env }) =>
