@@ -54,7 +54,7 @@ async function send(
   return { status: response.status, json: text.startsWith('{') ? JSON.parse(text) : undefined };
 }
 
-/** What is read of a body does not depend on the engine: each has every other route. */
+/** Sends each field of every other route: the reader of a body is the same for both engines. */
 async function fields(t: Test, { house }: World, visit: Visit, edge: 'uws' | 'node'): Promise<void> {
   const taking = answeredRoutes({ managementPort: null }).filter(
     ({ method, takesBytes }) => method !== 'GET' && method !== 'DELETE' && !takesBytes,
