@@ -17,7 +17,7 @@ import { causeByParty, type Party } from './party.ts';
 import { keyOf, mayUse } from './reach.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
-import { abortTurn, converse, type FoundTurn } from './turns.ts';
+import { abortTurn, converse, type FoundTurn, type SentMessage } from './turns.ts';
 
 /**
  * The assistant that a client calls its model. Throws 404 `model_not_found` for one that is unknown or not on the key's
@@ -237,7 +237,7 @@ async function converseIn(
   const { text, results, earlier, settings, conversation, remember, requestId } = message;
   const isOne = conversation === null;
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
-  const sent = {
+  const sent: SentMessage = {
     sessionId: session.id,
     text,
     answers,

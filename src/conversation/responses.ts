@@ -19,7 +19,7 @@ import type { Idempotency } from './idempotency.ts';
 import type { Party } from './party.ts';
 import { reachSession } from './reach.ts';
 import type { Services } from './services.ts';
-import { converse } from './turns.ts';
+import { converse, type SentMessage } from './turns.ts';
 
 /**
  * The facts of a response that its turn does not have. They are stored as an idempotency record, under the turn's id.
@@ -156,10 +156,19 @@ async function respondIn(
   const alias = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
   const goesOn = request.session !== null;
   const answers = !goesOn || results.length === 0 ? undefined : results;
-  const front = { ...settings, earlier: goesOn ? [] : earlier };
+  const additions = { ...settings, earlier: goesOn ? [] : earlier };
   // A new session has the request's own name.
   const as = goesOn ? remember : remember && within(remember, session.id);
-  const sent = { sessionId: session.id, text, answers, front, remember: as, found: alias, turnId, requestId };
+  const sent: SentMessage = {
+    sessionId: session.id,
+    text,
+    answers,
+    additions,
+    remember: as,
+    found: alias,
+    turnId,
+    requestId,
+  };
   const { turn, replayed } = await underNames(fieldNames, () => converse(party, sent, services));
   return {
     session,
