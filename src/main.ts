@@ -46,7 +46,7 @@ import { ToolClient } from './assistant/tool-client.ts';
 import { toolCaller } from './providers/tool/caller.ts';
 import { visitorTokens } from './access/visitor-tokens.ts';
 import { openVault } from './access/vault.ts';
-import { VoiceDesk } from './providers/voice/desk.ts';
+import { Voices } from './providers/voice/voices.ts';
 import { embeddedVoice } from './providers/voice/embedded.ts';
 import { localVoice } from './providers/voice/local.ts';
 import { openaiVoice } from './providers/voice/openai.ts';
@@ -251,20 +251,20 @@ function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp
 const voiceProcessesEach = ({ voiceProcesses, processes }: Config): number =>
   voiceProcesses === 0 ? 0 : Math.max(1, Math.floor(voiceProcesses / processes));
 
-function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnded: (why: string) => void): VoiceDesk {
+function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnded: (why: string) => void): Voices {
   const options = { count: voiceProcessesEach(config), clock, onEnded };
-  const staff = {
+  const pools = {
     speakers: new VoiceProcesses(options),
     listeners: new VoiceProcesses(canListen() ? options : { ...options, count: 0 }),
   };
-  const local = config.voiceFolder === null ? [] : [localVoice(staff, config.voiceFolder)];
+  const local = config.voiceFolder === null ? [] : [localVoice(pools, config.voiceFolder)];
   const providers = [
-    embeddedVoice(staff),
+    embeddedVoice(pools),
     openaiVoice(http, clock),
     ...local,
     ...(config.synthetic ? [syntheticVoice(clock)] : []),
   ];
-  return new VoiceDesk(providers, staff, clock);
+  return new Voices(providers, pools, clock);
 }
 
 /**

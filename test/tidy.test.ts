@@ -136,7 +136,7 @@ const examples: Readonly<
       'src/host.ts':
         "/a+/.test(text); text.match(/b/); text.split('c'); text.replaceAll('d', ''); text.match(known); (one: RegExp) => one instanceof RegExp;",
       'src/base/origin.ts': "const listed = new RegExp('a');",
-      'src/providers/tool/fitting.ts': 'const given = (text: string) => new RegExp(text);',
+      'src/providers/tool/schema-check.ts': 'const given = (text: string) => new RegExp(text);',
       'test/a.ts': "new RegExp('a');",
     },
   },

@@ -3,7 +3,7 @@ import { limits } from '../base/limits.ts';
 import { isVisitorChannel } from '../host/visitors.ts';
 import type { OfferTaken, ToolOffer } from '../providers/model.ts';
 import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
-import { argumentsOf, checkArguments, misfitOfText } from '../providers/tool/arguments.ts';
+import { argumentsOf, checkArguments, argumentsError } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
 import { noteOffered } from './quarantine.ts';
@@ -94,7 +94,7 @@ export class AssistantTools implements TurnTools {
   }
 
   misfit({ parameters }: OfferedFunction, text: string): string {
-    return misfitOfText(parameters, text);
+    return argumentsError(parameters, text);
   }
 
   makeId(): string {

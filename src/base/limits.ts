@@ -69,7 +69,7 @@ export const limits = {
   toolOpaqueCharactersMax: 64 * 1024, // of what a provider put on a call and its round, as JSON
   toolOpaquesCharactersMax: 512 * 1024, // the same in a turn
   toolArgumentsKept: 1024, // characters, of a call above `toolCallsMax`
-  toolMisfitCharactersMax: 400, // of the sentence for a model whose arguments do not match the schema
+  toolSchemaErrorCharactersMax: 400, // of the sentence for a model whose arguments do not match the schema
   toolCheckStepsMax: 50_000, // of arguments against their schema, all in one turn of the event loop
   toolOutputCharactersMax: 16_000,
   toolOutputsCharactersMax: 64_000,

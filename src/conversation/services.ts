@@ -16,7 +16,7 @@ import type { AddressThrottle, SignInThrottle } from '../access/throttle.ts';
 import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
 import type { Vault } from '../access/vault.ts';
-import type { VoiceDesk } from '../providers/voice/desk.ts';
+import type { Voices } from '../providers/voice/voices.ts';
 import type { ToolClient } from '../assistant/tool-client.ts';
 
 export interface Services {
@@ -31,7 +31,7 @@ export interface Services {
   readonly store: Store;
   readonly host: Host;
   readonly models: Models;
-  readonly voice: VoiceDesk;
+  readonly voice: Voices;
   readonly tools: ToolClient;
   readonly vault: Vault;
   readonly transcriptionTokens: SocketTokens;

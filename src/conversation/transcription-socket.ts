@@ -14,7 +14,7 @@ import { keyOf } from './reach.ts';
 import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
 import { sessionView } from './views.ts';
 import type { Encoding } from '../base/audio-formats.ts';
-import type { VoiceDetector } from '../providers/voice/desk.ts';
+import type { VoiceDetector } from '../providers/voice/voices.ts';
 import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
 import { shape, FinishMessage, FlushMessage, StartMessage } from '../base/wire.ts';
 import { failureOfVoice, transcriberOf, type ReadyVoice } from './voice-call.ts';
@@ -201,7 +201,7 @@ export class TranscriptionSocket implements SocketListener {
       repeats: ready.provider.partials,
       detect: (samples) => detector.chances(samples),
       transcribe: transcriberOf(ready, caller, language),
-      stretch: () => services.voice.ladder.stretchFor(caller),
+      stretch: () => services.voice.loadShedding.stretchFor(caller),
       begins: () => this.#begins(assistant),
       ends: () => void this.#options.actor.send({ type: 'silence', at: this.#now }),
       emit: (event) => this.#emit(event),

@@ -55,7 +55,7 @@ const retrySeconds = 5;
 
 /** Throws 503 while the recognisers are too busy for another socket of the party. */
 export function checkRoom(party: Party, { voice, clock }: Services): void {
-  if (voice.ladder.isFullFor(voiceCaller(party, clock.now())))
+  if (voice.loadShedding.isFullFor(voiceCaller(party, clock.now())))
     throw new Failure('service_unavailable', { seconds: retrySeconds });
 }
 

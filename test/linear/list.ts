@@ -17,7 +17,7 @@ export interface Listed {
 export const building: Readonly<Record<string, () => Promise<unknown>>> = {
   'src/base/origin.ts': () => import('../../src/base/origin.ts'),
   'src/providers/tool/pattern.ts': () => import('../../src/providers/tool/pattern.ts'),
-  'src/providers/voice/addressed.ts': () => import('../../src/providers/voice/addressed.ts'),
+  'src/providers/voice/interruption.ts': () => import('../../src/providers/voice/interruption.ts'),
   'src/providers/voice/english.ts': () => import('../../src/providers/voice/english.ts'),
   'src/providers/voice/sentences.ts': () => import('../../src/providers/voice/sentences.ts'),
   'src/providers/voice/unfinished.ts': () => import('../../src/providers/voice/unfinished.ts'),
@@ -25,8 +25,8 @@ export const building: Readonly<Record<string, () => Promise<unknown>>> = {
 
 /** The modules that may build an expression from a text that they are given, with the reason why that is safe. */
 export const givenPatterns: Readonly<Record<string, string>> = {
-  'src/providers/tool/fitting.ts':
-    "a schema's pattern, if it is plain and short: test/providers/tool/fitting.test.ts tries those that are slow",
+  'src/providers/tool/schema-check.ts':
+    "a schema's pattern, if it is plain and short: test/providers/tool/schema-check.test.ts tries those that are slow",
 };
 
 /** The literals of the source. */

@@ -25,7 +25,7 @@ import { reasoningOf } from '../../src/providers/model/reasoning.ts';
 import { replyTo } from '../../src/providers/model/scripted/engine.ts';
 import { StreamReader } from '../../src/providers/model/stream.ts';
 import { isSchema } from '../../src/providers/tool/schema.ts';
-import { addressed } from '../../src/providers/voice/addressed.ts';
+import { classifyInterruption } from '../../src/providers/voice/interruption.ts';
 import { WavReader } from '../../src/providers/voice/audio/wav.ts';
 import { englishOf } from '../../src/providers/voice/english.ts';
 import { Hypothesis } from '../../src/providers/voice/hypothesis.ts';
@@ -97,7 +97,7 @@ const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
   unfinished,
   lastSentenceOf,
   blocksOf,
-  addressed: (text) => addressed(text, { lately: text, lastSentence: text, outlasted: false }),
+  addressed: (text) => classifyInterruption(text, { lately: text, lastSentence: text, outlasted: false }),
   Hypothesis: (text) => [new Hypothesis()].map((one) => (one.take(text, 5_000), one.final(text))),
   'SentenceStream, all at once': (text) => {
     const stream = new SentenceStream(saying);

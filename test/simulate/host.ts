@@ -15,7 +15,7 @@ import { SignIns } from '../../src/access/sign-ins.ts';
 import { AddressThrottle, SignInThrottle } from '../../src/access/throttle.ts';
 import { socketTokens } from '../../src/access/socket-tokens.ts';
 import { visitorTokens } from '../../src/access/visitor-tokens.ts';
-import { VoiceDesk } from '../../src/providers/voice/desk.ts';
+import { Voices } from '../../src/providers/voice/voices.ts';
 import { VoiceProcesses } from '../../src/providers/voice/processes.ts';
 import { openVault } from '../../src/access/vault.ts';
 import { Gate, SimulatedClock } from './clock.ts';
@@ -117,7 +117,7 @@ export class SimulatedHost {
     };
     const [speakers, listeners] = [new VoiceProcesses({ count: 0, clock }), new VoiceProcesses({ count: 0, clock })];
     const voiced = {
-      voice: new VoiceDesk([], { speakers, listeners }, clock),
+      voice: new Voices([], { speakers, listeners }, clock),
       transcriptionTokens: socketTokens('transcription', 'a secret of thirty-two characters', ids, null),
       callTokens: socketTokens('call', 'a secret of thirty-two characters', ids, null),
       visitorTokens: visitorTokens('a secret of thirty-two characters', null),

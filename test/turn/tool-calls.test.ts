@@ -2,7 +2,7 @@
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
-import { argumentsOf, checkArguments, misfitOfText } from '../../src/providers/tool/arguments.ts';
+import { argumentsOf, checkArguments, argumentsError } from '../../src/providers/tool/arguments.ts';
 import type { ToolCall } from '../../src/store/store.ts';
 import type { Approved } from '../../src/turn/pending-tool-calls.ts';
 import { ToolCallRounds, type ToolCallEvents } from '../../src/turn/tool-calls.ts';
@@ -30,7 +30,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
     roundsMax: 8,
     find: (name) => (name === act.name ? act : null),
     check: (offered, text) => (offered === null ? argumentsOf(text) : checkArguments(offered.parameters, text)),
-    misfit: ({ parameters }, text) => misfitOfText(parameters, text),
+    misfit: ({ parameters }, text) => argumentsError(parameters, text),
     noteOffered: () => {},
     makeId: () => `call_${id++}`,
     admit: async () => null,

@@ -20,8 +20,8 @@ interface Watched {
 
 /** The parts of voice that the metrics read. */
 export interface VoiceView {
-  readonly staff: { readonly listeners: Watched; readonly speakers: Watched };
-  readonly ladder: { readonly rung: string; readonly rungs: readonly string[] };
+  readonly pools: { readonly listeners: Watched; readonly speakers: Watched };
+  readonly loadShedding: { readonly level: string; readonly levels: readonly string[] };
 }
 
 const finalReasons = ['silence', 'flush', 'finish', 'length'] as const;
@@ -51,7 +51,7 @@ export function openVoiceMetrics(registers: Registry[]): VoiceMetrics {
 }
 
 export function watchVoice(
-  { staff: { listeners, speakers }, ladder }: VoiceView,
+  { pools: { listeners, speakers }, loadShedding }: VoiceView,
   sockets: () => number,
   registers: Registry[],
 ): void {
@@ -92,11 +92,11 @@ export function watchVoice(
   });
   new Gauge({
     name: 'parley_voice_rung',
-    help: '1 for the rung of the ladder on which voice gives way now.',
+    help: '1 for the present level of load shedding of voice.',
     labelNames: ['rung'],
     registers,
     collect() {
-      for (const rung of ladder.rungs) this.set({ rung }, Number(ladder.rung === rung));
+      for (const rung of loadShedding.levels) this.set({ rung }, Number(loadShedding.level === rung));
     },
   });
 }

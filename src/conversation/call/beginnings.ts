@@ -4,7 +4,7 @@
  */
 import type { CallEvent } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
-import type { Words } from '../../providers/voice/hand.ts';
+import type { Words } from '../../providers/voice/pending-transcript.ts';
 import type { Session } from '../../store/store.ts';
 import type { Party } from '../party.ts';
 import type { Services } from '../services.ts';

@@ -297,7 +297,7 @@ export class Call implements HeardCall {
         if (this.reply === reply && !this.#closing) act(...given);
       };
     const wrote = (last: boolean): void => this.#send({ type: 'sentence', at: this.#now, last });
-    const narration = services.voice.narrate({
+    const narration = services.voice.synthesize({
       ...{ provider, encoding, sampleRate },
       request: { caller: this.#caller, name, voice, speed: 1, access },
       begun: (characters) => void (reply.characters += characters),

@@ -3,7 +3,7 @@
  * (contract 18).
  */
 import type { CutBy } from '../../../machines/call.ts';
-import type { Words } from '../../providers/voice/hand.ts';
+import type { Words } from '../../providers/voice/pending-transcript.ts';
 import type { Cause } from '../../store/store.ts';
 import type { Heard } from '../../turn/ports.ts';
 import { isStopping } from '../../turn/states.ts';

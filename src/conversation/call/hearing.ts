@@ -3,9 +3,9 @@
  */
 import type { CallContext, CallEvent, Ignored, Utterance } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
-import type { Addressed, SpokenReply } from '../../providers/voice/addressed.ts';
-import type { Ear, EarEvent } from '../../providers/voice/ear.ts';
-import { Hand, type Words } from '../../providers/voice/hand.ts';
+import type { Interruption, SpokenReply } from '../../providers/voice/interruption.ts';
+import type { TurnDetector, TurnDetectorEvent } from '../../providers/voice/turn-detector.ts';
+import { PendingTranscript, type Words } from '../../providers/voice/pending-transcript.ts';
 import type { Services } from '../services.ts';
 import { transcriberOf, type ReadyVoice } from '../voice-call.ts';
 import type { Reply } from './reply.ts';
@@ -57,8 +57,8 @@ const rememberedMax = 8;
 
 export class Hearing {
   readonly #options: HearingOptions;
-  readonly #hand = new Hand();
-  #ear: Ear | null = null;
+  readonly #hand = new PendingTranscript();
+  #ear: TurnDetector | null = null;
   /** The words with which the model is asked early. */
   early: Words | null = null;
   /** When a voice was heard last, in monotonic milliseconds. */
@@ -158,11 +158,11 @@ export class Hearing {
     return this.#options.now();
   }
 
-  #open(): Ear {
+  #open(): TurnDetector {
     const { services, caller, ready, failed } = this.#options;
     const { turnSilenceMs, partials, language } = this.#call.settings;
-    return services.voice.ear(caller, {
-      ...{ turnSilenceMs, partials, failed, hand: this.#hand },
+    return services.voice.turnDetector(caller, {
+      ...{ turnSilenceMs, partials, failed, pending: this.#hand },
       repeats: ready.provider.partials,
       transcribe: transcriberOf(ready, caller, language),
       begins: () => true,
@@ -178,7 +178,7 @@ export class Hearing {
     });
   }
 
-  #emit(event: EarEvent): void {
+  #emit(event: TurnDetectorEvent): void {
     const { services, tell, send } = this.#options;
     tell(event);
     if (event.type !== 'transcript.final') return;
@@ -258,7 +258,7 @@ export class Hearing {
     this.#options.send({ type, ...this.#noted });
   }
 
-  #heard(utterance: number, verdict: Addressed): void {
+  #heard(utterance: number, verdict: Interruption): void {
     if (verdict === 'counts' && this.#isOver(utterance)) this.#options.send({ type: 'words', ...this.#noted });
   }
 

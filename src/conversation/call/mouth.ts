@@ -4,11 +4,11 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Narration } from '../../providers/voice/narration.ts';
+import type { StreamingSynthesis } from '../../providers/voice/streaming-synthesis.ts';
 import { Cursor } from './cursor.ts';
 
 export interface MouthOptions {
-  readonly narration: Narration;
+  readonly narration: StreamingSynthesis;
   readonly clock: Clock;
   /** Hertz of the output. */
   readonly rate: number;

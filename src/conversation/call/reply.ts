@@ -4,9 +4,9 @@ import type { TurnContext, TurnEnding } from '../../../machines/turn.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
-import type { SpokenReply } from '../../providers/voice/addressed.ts';
-import type { Words } from '../../providers/voice/hand.ts';
-import type { Narration } from '../../providers/voice/narration.ts';
+import type { SpokenReply } from '../../providers/voice/interruption.ts';
+import type { Words } from '../../providers/voice/pending-transcript.ts';
+import type { StreamingSynthesis } from '../../providers/voice/streaming-synthesis.ts';
 import type { HeardVoice } from '../../store/store.ts';
 import type { Heard, Speaker } from '../../turn/ports.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
@@ -23,7 +23,7 @@ export interface ReplyOptions extends Pick<
   MouthOptions,
   'clock' | 'rate' | 'aheadMs' | 'reports' | 'isFree' | 'ready' | 'due' | 'sent' | 'played' | 'unstored' | 'failed'
 > {
-  readonly narration: Narration;
+  readonly narration: StreamingSynthesis;
   /**
    * Delay of the readers of its text behind its listener: within that time the client may still say that less was
    * heard.

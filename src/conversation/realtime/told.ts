@@ -1,7 +1,7 @@
 /** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
 import { bareId } from '../../base/ids.ts';
 import { keepNewest } from '../../base/newest.ts';
-import type { EarEvent } from '../../providers/voice/ear.ts';
+import type { TurnDetectorEvent } from '../../providers/voice/turn-detector.ts';
 
 export interface ToldOptions {
   /** The parts of ids that no other call has. */
@@ -25,7 +25,7 @@ interface CallMessage {
   readonly [name: string]: unknown;
 }
 
-type Final = Extract<EarEvent, { readonly type: 'transcript.final' }>;
+type Final = Extract<TurnDetectorEvent, { readonly type: 'transcript.final' }>;
 
 /** An utterance of the person, as an item of the conversation. */
 interface Utterance {

@@ -5,7 +5,7 @@ import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { TestToolBody } from '../../base/wire.ts';
 import { cutOutput } from '../../providers/tool.ts';
-import { wrongArguments } from '../../providers/tool/arguments.ts';
+import { parsedArgumentsError } from '../../providers/tool/arguments.ts';
 import type { Reply } from '../request.ts';
 import type { ConsoleRequest } from './common.ts';
 import { reachTool } from './tools.ts';
@@ -29,7 +29,9 @@ export async function testTool(request: ConsoleRequest<unknown, TestToolBody>): 
       status: result.status,
       error: result.status === 'failed' ? result.error : null,
       reason:
-        result.status === 'failed' && result.error === 'arguments' ? wrongArguments(called.parameters, given) : null,
+        result.status === 'failed' && result.error === 'arguments'
+          ? parsedArgumentsError(called.parameters, given)
+          : null,
       output: result.status === 'completed' ? cutOutput(result.output, limits.toolOutputCharactersMax) : null,
       milliseconds: Math.round(services.clock.monotonic() - startedAt),
     },

@@ -2,9 +2,9 @@
 import { isObject, parseValue } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
-import { mayFit } from './fitting.ts';
-import { mended } from './mending.ts';
-import { misfitOf } from './misfit.ts';
+import { mayFit } from './schema-check.ts';
+import { repairArguments } from './argument-repair.ts';
+import { schemaError } from './schema-error.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -16,9 +16,9 @@ const tooLong = `The arguments have more than ${limits.toolArgumentsBytesMax / 1
 
 /** Names of properties are a model's, and may be long. */
 const cut = (sentence: string): string =>
-  codePoints(sentence) <= limits.toolMisfitCharactersMax
+  codePoints(sentence) <= limits.toolSchemaErrorCharactersMax
     ? sentence
-    : `${sentence.slice(0, indexAfter(sentence, limits.toolMisfitCharactersMax))}…`;
+    : `${sentence.slice(0, indexAfter(sentence, limits.toolSchemaErrorCharactersMax))}…`;
 
 function isDeep(text: string): boolean {
   let depth = 0;
@@ -54,7 +54,7 @@ export function objectOf(text: string): Record<string, unknown> | null {
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
   if (value === null || mayFit(parameters, value)) return value;
-  const found = mended(parameters, value, valueOf);
+  const found = repairArguments(parameters, value, valueOf);
   return mayFit(parameters, found) ? found : null;
 }
 
@@ -62,19 +62,19 @@ export function checkArguments(parameters: Schema, text: string): Record<string,
 const valueOf = (text: string): unknown => (isDeep(text) ? undefined : parseValue(text));
 
 /** Why the function does not take what a model wrote as its arguments, in a sentence for the model. */
-export function misfitOfText(parameters: Schema, text: string): string {
+export function argumentsError(parameters: Schema, text: string): string {
   const value = argumentsOf(text);
-  if (value !== null) return cut(wrongArguments(parameters, value));
+  if (value !== null) return cut(parsedArgumentsError(parameters, value));
   if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return tooLong;
   return isDeep(text) ? tooDeep : 'They are not an object in JSON.';
 }
 
 /** Why the function does not take the arguments, in a sentence for whoever has written them. */
-export function wrongArguments(parameters: Schema, given: Readonly<Record<string, unknown>>): string {
+export function parsedArgumentsError(parameters: Schema, given: Readonly<Record<string, unknown>>): string {
   const text = textOf(given);
   if (text === null || isDeep(text)) return tooDeep;
   if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return tooLong;
-  return misfitOf(parameters, given) ?? 'The arguments do not fit the schema.';
+  return schemaError(parameters, given) ?? 'The arguments do not fit the schema.';
 }
 
 /** The text of arguments; null for those that are nested more deeply than the stack allows. */

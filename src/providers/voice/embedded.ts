@@ -7,7 +7,7 @@ import { VoiceFailed } from '../voice.ts';
 import { onePiece } from './audio/samples.ts';
 import { englishOf } from './english.ts';
 import type { VoiceSource } from './engine/messages.ts';
-import { VoiceProcessFailed, type VoiceProcesses, type VoiceStaff } from './processes.ts';
+import { VoiceProcessFailed, type VoiceProcesses, type VoicePools } from './processes.ts';
 
 interface EmbeddedVoice extends Voice {
   readonly source: VoiceSource;
@@ -31,7 +31,7 @@ const voices: readonly EmbeddedVoice[] = [
 
 export const isEnglish = (language: string): boolean => /^en(?:-[a-z0-9-]*)?$/i.test(language);
 
-export const embeddedVoice = ({ speakers, listeners }: VoiceStaff): VoiceProvider => ({
+export const embeddedVoice = ({ speakers, listeners }: VoicePools): VoiceProvider => ({
   provider: 'embedded',
   needsCredential: false,
   available: () => speakers.available && listeners.available,

@@ -2,7 +2,7 @@
  * A voice activity detector without a network, for a server whose voice processes are turned off: how far a window
  * rises over the noise.
  */
-import { decibels } from './edges.ts';
+import { decibels } from './speech-boundaries.ts';
 import { windowSamples } from './engine/messages.ts';
 
 /** Decibels over the noise at which speech is as likely as not, and over which the chance rises from 0 to 1. */

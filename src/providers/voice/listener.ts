@@ -6,10 +6,10 @@
 import { limits } from '../../base/limits.ts';
 import { VoiceFailed, type DecodingDraft } from '../voice.ts';
 import { windowSamples } from './engine/messages.ts';
-import { endBefore, onsetBefore } from './edges.ts';
+import { endBefore, onsetBefore } from './speech-boundaries.ts';
 import { Hypothesis } from './hypothesis.ts';
 import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
-import { Tape } from './tape.ts';
+import { AudioHistory } from './audio-history.ts';
 
 const samplesPerMs = 16;
 /** Audio that is kept before a voice begins. */
@@ -123,7 +123,7 @@ interface Spoken {
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #segmenter: Segmenter;
-  readonly #tape = new Tape();
+  readonly #audio = new AudioHistory();
   /**
    * The positions up to which speech becomes final or is dropped, once the detector has read the audio before them. Of
    * the same that wait behind one another the last counts.
@@ -151,14 +151,14 @@ export class Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     this.#segmenter = new Segmenter(options.silenceMs, {
-      onset: (sure, position) => onsetBefore(sure, position, this.#tape),
-      end: (sure, position) => endBefore(sure, position, this.#tape),
+      onset: (sure, position) => onsetBefore(sure, position, this.#audio),
+      end: (sure, position) => endBefore(sure, position, this.#audio),
     });
   }
 
   /** Milliseconds of audio that wait for the detector. */
   get backlogMs(): number {
-    return (this.#tape.end - this.#segmenter.position) / samplesPerMs;
+    return (this.#audio.end - this.#segmenter.position) / samplesPerMs;
   }
 
   get #wanted(): boolean {
@@ -167,7 +167,7 @@ export class Listener {
 
   push(samples: Int16Array): void {
     if (this.#closed || samples.length === 0) return;
-    this.#tape.append(samples);
+    this.#audio.append(samples);
     this.#run();
   }
 
@@ -183,14 +183,14 @@ export class Listener {
    */
   clear(): void {
     if (this.#closed || this.#finishAt !== null) return;
-    this.#tape.silence(Math.max(this.#segmenter.position, this.#marks.at(-1)?.at ?? 0));
+    this.#audio.silence(Math.max(this.#segmenter.position, this.#marks.at(-1)?.at ?? 0));
     this.#mark(true);
   }
 
   #mark(drops: boolean): void {
     const last = this.#marks.at(-1);
-    if (last?.drops === drops) Object.assign(last, { at: this.#tape.end, times: last.times + 1 });
-    else this.#marks.push({ at: this.#tape.end, drops, times: 1 });
+    if (last?.drops === drops) Object.assign(last, { at: this.#audio.end, times: last.times + 1 });
+    else this.#marks.push({ at: this.#audio.end, drops, times: 1 });
     this.#run();
   }
 
@@ -214,9 +214,9 @@ export class Listener {
       if (this.#closed) return done();
       this.#finished = done;
       // An incomplete last window is filled with silence.
-      this.#audioEnd = Math.min(this.#audioEnd, this.#tape.end);
-      this.#tape.append(new Int16Array((windowSamples - (this.#tape.end % windowSamples)) % windowSamples));
-      this.#finishAt = this.#tape.end;
+      this.#audioEnd = Math.min(this.#audioEnd, this.#audio.end);
+      this.#audio.append(new Int16Array((windowSamples - (this.#audio.end % windowSamples)) % windowSamples));
+      this.#finishAt = this.#audio.end;
       this.#run();
     });
   }
@@ -258,13 +258,13 @@ export class Listener {
 
   /** Whole windows that can be detected now; a flush and the finish wait for the audio before them. */
   #windows(): number {
-    const until = this.#marks[0]?.at ?? this.#finishAt ?? this.#tape.end;
+    const until = this.#marks[0]?.at ?? this.#finishAt ?? this.#audio.end;
     return Math.min(windowsMax, Math.floor((until - this.#segmenter.position) / windowSamples));
   }
 
   async #detect(windows: number): Promise<void> {
     const from = this.#segmenter.position;
-    const chances = await this.#options.detect(this.#tape.slice(from, from + windows * windowSamples));
+    const chances = await this.#options.detect(this.#audio.slice(from, from + windows * windowSamples));
     for (const chance of chances) {
       if (this.#closed) return;
       if (this.#options.follower !== undefined) await this.#putOff();
@@ -272,7 +272,7 @@ export class Listener {
       this.#maybePartial();
       this.#options.follower?.looked(msOf(this.#segmenter.position), msOf(this.#segmenter.voiced));
     }
-    this.#tape.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - keptSamples));
+    this.#audio.forget(Math.min(this.#spoken?.audioFrom ?? Infinity, this.#segmenter.position - keptSamples));
   }
 
   #cutHere(reason: 'flush' | 'finish'): void {
@@ -433,7 +433,7 @@ export class Listener {
 
   #padded(from: number, to: number): Int16Array {
     const samples = new Int16Array(to - from + paddingSamples);
-    samples.set(this.#tape.slice(from, to));
+    samples.set(this.#audio.slice(from, to));
     return samples;
   }
 

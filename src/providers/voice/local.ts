@@ -7,7 +7,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Voice, VoiceProvider } from '../voice.ts';
 import { asVoiceFailure, speakWith } from './embedded.ts';
-import type { VoiceStaff } from './processes.ts';
+import type { VoicePools } from './processes.ts';
 
 export const voiceSuffix = '.flitevox';
 const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
@@ -31,7 +31,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-export function localVoice({ speakers, listeners }: VoiceStaff, folder: string): VoiceProvider {
+export function localVoice({ speakers, listeners }: VoicePools, folder: string): VoiceProvider {
   const voices = (): Voice[] =>
     namesIn(folder)
       .filter((name) => name.endsWith(voiceSuffix))

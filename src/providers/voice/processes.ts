@@ -59,7 +59,7 @@ export interface VoiceLoad {
 }
 
 /** Separate processes speak and listen: a sentence is made in one go, and no utterance may wait for it. */
-export interface VoiceStaff {
+export interface VoicePools {
   readonly speakers: VoiceProcesses;
   readonly listeners: VoiceProcesses;
 }

@@ -54,7 +54,7 @@ interface Utterance {
 const nearestOf = (ms: number): number => samplesOf(ms) - windowSamples / 2;
 
 /** Finds the edges of a voice, which the detector knows to be around there. */
-export interface Edges {
+export interface SpeechBoundaries {
   /** Returns where the voice began that the detector hears from `sure` to `position`. */
   onset(sure: number, position: number): number;
   /** Returns where the voice ended that the detector hears up to `sure`, and not from there to `position`. */
@@ -63,7 +63,7 @@ export interface Edges {
 
 export class Segmenter {
   readonly #silence: number;
-  readonly #edges: Edges;
+  readonly #boundaries: SpeechBoundaries;
   /** Windows looked at. */
   #windows = 0;
   #utterances = 0;
@@ -74,9 +74,9 @@ export class Segmenter {
   /** The end of the utterance before. */
   #lastEnd = 0;
 
-  constructor(silenceMs: number, edges: Edges) {
+  constructor(silenceMs: number, boundaries: SpeechBoundaries) {
     this.#silence = nearestOf(silenceMs);
-    this.#edges = edges;
+    this.#boundaries = boundaries;
   }
 
   /** The position up to which the stream was looked at. */
@@ -124,7 +124,7 @@ export class Segmenter {
     this.#onset = isOnset ? this.#onset + 1 : 0;
     this.#evidence = isOnset ? this.#evidence + chance : 0;
     if (this.#onset < onsetWindows && this.#evidence < sureEvidence) return [];
-    const from = this.#edges.onset(this.position - this.#onset * windowSamples, this.position);
+    const from = this.#boundaries.onset(this.position - this.#onset * windowSamples, this.position);
     this.#onset = this.#evidence = 0;
     return [this.#begin(Math.max(from, this.#lastEnd))];
   }
@@ -152,7 +152,7 @@ export class Segmenter {
       utterance.endsAt = null;
       if (endsAt !== null) found.push({ type: 'resumed', utterance: number });
     } else if (endsAt === null && this.position - utterance.spokenTo >= pauseSamples) {
-      utterance.endsAt = Math.max(utterance.from, this.#edges.end(utterance.spokenTo, this.position));
+      utterance.endsAt = Math.max(utterance.from, this.#boundaries.end(utterance.spokenTo, this.position));
       found.push({ type: 'paused', utterance: number, at: utterance.endsAt });
     } else if (endsAt !== null && this.position - endsAt >= utterance.silence)
       return [this.#ended(utterance, endsAt, 'silence')];

@@ -2,18 +2,18 @@
 import t from 'tap';
 import type { Utterance } from '../../../machines/call.ts';
 import { Hearing, type HeardCall, type HearingOptions } from '../../../src/conversation/call/hearing.ts';
-import type { EarOptions } from '../../../src/providers/voice/ear.ts';
+import type { TurnDetectorOptions } from '../../../src/providers/voice/turn-detector.ts';
 
 const spoken = { lately: 'one two', lastSentence: 'one two', outlasted: false };
 
 /** The hearing of a call in a state, its ear, and the events that the machine gets. */
 function hearing(call: Partial<HeardCall>) {
-  let ear!: EarOptions;
+  let ear!: TurnDetectorOptions;
   const events: string[] = [];
   const services = {
     clock: { monotonic: () => 0 },
     voice: {
-      ear: (_caller: string, options: EarOptions) => (
+      turnDetector: (_caller: string, options: TurnDetectorOptions) => (
         (ear = options),
         { push: () => {}, backlogMs: 0, positionMs: 0, busy: true }
       ),
@@ -68,13 +68,13 @@ t.test(
     /** The clock, and how much audio was looked at: the detector is 80 ms behind. */
     const at = { ms: 0 };
     const told: [string, number, Utterance | undefined][] = [];
-    let ear!: EarOptions;
+    let ear!: TurnDetectorOptions;
     const metrics = { voice: { utterances: { inc: () => {} } } };
     const services = {
       metrics,
       clock: { monotonic: () => at.ms },
       voice: {
-        ear: (_caller: string, options: EarOptions) => (
+        turnDetector: (_caller: string, options: TurnDetectorOptions) => (
           (ear = options),
           {
             push: () => {},
@@ -174,12 +174,12 @@ t.test(
       const { ear, events } = hearing({ state: 'hearing', settings: { partials: true, clientEndsTurns } as never });
       ear.early({ text: 'one', ...at });
       ear.over();
-      ear.hand!.add({ text: 'one', ...at });
+      ear.pending.add({ text: 'one', ...at });
       ear.over();
       t.same(events, expected);
     }
     const { ear, events } = hearing({ state: 'hearing', settings: { partials: true, clientEndsTurns: true } as never });
-    ear.hand!.add({ text: 'one '.repeat(2_500), ...at });
+    ear.pending.add({ text: 'one '.repeat(2_500), ...at });
     ear.over();
     t.same(events, ['said'], 'more than a message holds');
   },

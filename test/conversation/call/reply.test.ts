@@ -4,7 +4,7 @@
  */
 import t from 'tap';
 import { lastSentenceOf, Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
-import type { Narrated } from '../../../src/providers/voice/narration.ts';
+import type { SynthesisEvent } from '../../../src/providers/voice/streaming-synthesis.ts';
 import { planOf } from '../../../src/providers/voice/plan.ts';
 import { StillClock } from '../../http/edge/still-clock.ts';
 
@@ -25,7 +25,7 @@ function spoken(kept: () => Promise<boolean> = async () => true) {
   const stored: string[] = [];
   const frames: number[] = [];
   const runner = { supply: (word: string) => (stored.push(word), kept()), release: () => {} };
-  async function* narrated(): AsyncGenerator<Narrated, void> {
+  async function* narrated(): AsyncGenerator<SynthesisEvent, void> {
     yield { type: 'sentence', from: 0, to: text.length, start: 0 };
     yield { type: 'plan', plan: planOf({ from: 0, raw: text, said: text }, spans, samples) };
     for (let at = 0; at < samples; at += frame) yield { type: 'frame', bytes: new Uint8Array(1), samples: frame };

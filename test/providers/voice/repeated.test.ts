@@ -6,7 +6,7 @@ import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { Listener, type ListenerEvent, type ListenerOptions } from '../../../src/providers/voice/listener.ts';
 import { AudioPieces } from '../../../src/providers/voice/pieces.ts';
-import { Tape } from '../../../src/providers/voice/tape.ts';
+import { AudioHistory } from '../../../src/providers/voice/audio-history.ts';
 
 const second = new Int16Array(16_000).fill(1000);
 
@@ -155,7 +155,7 @@ t.test('finals that a recogniser owes are bounded', async (t) => {
 });
 
 t.test('audio sample by sample', async (t) => {
-  const tape = new Tape();
+  const tape = new AudioHistory();
   for (let at = 0; at < 100_000; at++) tape.append(Int16Array.of(at % 1000));
   t.same([...tape.slice(99_998, 100_000)], [998, 999]);
 });

@@ -1,12 +1,12 @@
 /** Speech and silence, from the detector's chances and the edges that the audio's level shows. */
 import t from 'tap';
-import { Segmenter, type Edges } from '../../../src/providers/voice/segmenter.ts';
+import { Segmenter, type SpeechBoundaries } from '../../../src/providers/voice/segmenter.ts';
 
 const samplesOf = (ms: number): number => ms * 16;
-const asDetected: Edges = { onset: (sure) => sure, end: (sure) => sure };
+const asDetected: SpeechBoundaries = { onset: (sure) => sure, end: (sure) => sure };
 
 /** The events of windows with these chances, each with the milliseconds that were looked at by then. */
-function events(chances: readonly number[], edges: Edges = asDetected, silenceMs = 300): string[] {
+function events(chances: readonly number[], edges: SpeechBoundaries = asDetected, silenceMs = 300): string[] {
   const segmenter = new Segmenter(silenceMs, edges);
   return chances.flatMap((chance) =>
     segmenter
@@ -27,7 +27,7 @@ t.test('speech begins with three likely windows, or two that are all but sure', 
 });
 
 t.test('speech and silence count from the edges', async (t) => {
-  const edges: Edges = { onset: (sure) => sure - samplesOf(40), end: (sure) => sure - samplesOf(50) };
+  const edges: SpeechBoundaries = { onset: (sure) => sure - samplesOf(40), end: (sure) => sure - samplesOf(50) };
   const heard = events([0, 0, ...windows(0.6, 10), ...windows(0, 12)], edges);
   t.same(
     heard,

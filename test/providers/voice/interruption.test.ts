@@ -1,6 +1,10 @@
 /** Words over a reply, and texts that stop in the middle. */
 import t from 'tap';
-import { addressed, type Addressed, type SpokenReply } from '../../../src/providers/voice/addressed.ts';
+import {
+  classifyInterruption,
+  type Interruption,
+  type SpokenReply,
+} from '../../../src/providers/voice/interruption.ts';
 import { unfinished } from '../../../src/providers/voice/unfinished.ts';
 
 const reply: SpokenReply = {
@@ -11,7 +15,7 @@ const reply: SpokenReply = {
 const asks: SpokenReply = { ...reply, lastSentence: 'Shall I book it?' };
 const outlasted: SpokenReply = { ...reply, outlasted: true };
 
-const cases: readonly (readonly [Addressed, string, SpokenReply | null])[] = [
+const cases: readonly (readonly [Interruption, string, SpokenReply | null])[] = [
   ['none', '', reply],
   ['none', ' ... ', reply],
   ['none', '', null],
@@ -22,7 +26,7 @@ const cases: readonly (readonly [Addressed, string, SpokenReply | null])[] = [
 
   ...'uh-huh,Uh huh.,mm-hmm,Mmhmm!,mhm,hmm,yeah,YEAH,yep,yes,okay,ok,O.K.,right,sure,alright,All right.,good,great,wow,really,oh,I see.,got it'
     .split(',')
-    .map((text): readonly [Addressed, string, SpokenReply] => ['backchannel', text, reply]),
+    .map((text): readonly [Interruption, string, SpokenReply] => ['backchannel', text, reply]),
   ['backchannel', 'Okay, great. Got it!', reply],
   ['backchannel', 'Oh, I see, I see.', reply],
   ['counts', 'okay stop', reply],
@@ -47,13 +51,13 @@ const cases: readonly (readonly [Addressed, string, SpokenReply | null])[] = [
 ];
 
 t.test('who is spoken to', async (t) => {
-  for (const [verdict, text, over] of cases) t.equal(addressed(text, over), verdict, `"${text}"`);
+  for (const [verdict, text, over] of cases) t.equal(classifyInterruption(text, over), verdict, `"${text}"`);
 });
 
 t.test('a text of one word again and again is looked at once', async (t) => {
   const text = 'okay '.repeat(20_000);
-  t.equal(addressed(text, reply), 'backchannel');
-  t.equal(addressed(`${text}no`, { ...reply, lately: text }), 'counts');
+  t.equal(classifyInterruption(text, reply), 'backchannel');
+  t.equal(classifyInterruption(`${text}no`, { ...reply, lately: text }), 'counts');
 });
 
 t.test('unfinished texts', async (t) => {

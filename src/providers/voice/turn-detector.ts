@@ -5,9 +5,9 @@
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { addressed, type Addressed, type SpokenReply } from './addressed.ts';
+import { classifyInterruption, type Interruption, type SpokenReply } from './interruption.ts';
 import { recognitionRate } from './audio/decoding.ts';
-import { Hand, type Words } from './hand.ts';
+import type { PendingTranscript, Words } from './pending-transcript.ts';
 import { Listener, type ListenerEvent, type ListenerOptions } from './listener.ts';
 import { unfinished } from './unfinished.ts';
 
@@ -22,9 +22,9 @@ type FinalEvent = Extract<ListenerEvent, { type: 'transcript.final' }>;
 export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
 
 /** The events of a transcription socket; a final says as well whether its words count. */
-export type EarEvent = Exclude<ListenerEvent, FinalEvent> | (FinalEvent & { readonly ignored: Ignored });
+export type TurnDetectorEvent = Exclude<ListenerEvent, FinalEvent> | (FinalEvent & { readonly ignored: Ignored });
 
-export interface EarOptions extends Pick<
+export interface TurnDetectorOptions extends Pick<
   ListenerOptions,
   'partials' | 'repeats' | 'transcribe' | 'stretch' | 'begins' | 'failed'
 > {
@@ -33,8 +33,8 @@ export interface EarOptions extends Pick<
   readonly detector: { chances(samples: Int16Array): Promise<Float32Array>; close(): void };
   readonly turnSilenceMs: number;
   /** Holds the words until a turn takes them. */
-  readonly hand?: Hand;
-  emit(event: EarEvent): void;
+  readonly pending: PendingTranscript;
+  emit(event: TurnDetectorEvent): void;
   /** The reply in which the utterance began, or in the 500 ms after which it did; null if there is none. */
   replyOf(utterance: number): SpokenReply | null;
   /** An utterance has begun, there. */
@@ -42,7 +42,7 @@ export interface EarOptions extends Pick<
   /** So much voice is in the utterance under way: called whenever it grows. */
   voiced(utterance: number, ms: number): void;
   /** A transcript of an utterance: the partial ones, that of a pause and the final one. */
-  heard(utterance: number, text: string, verdict: Addressed): void;
+  heard(utterance: number, text: string, verdict: Interruption): void;
   /**
    * The turn may end here: all words in hand with those of the utterance under way. Not called without a word that
    * counts.
@@ -51,15 +51,15 @@ export interface EarOptions extends Pick<
   /** The voice goes on after a pause of which `early` may have told. */
   resumed(utterance: number): void;
   /** An utterance is over, and its final was sent. */
-  quiet(utterance: number, verdict: Addressed): void;
+  quiet(utterance: number, verdict: Interruption): void;
   /** The turn has ended: its words are in hand, if there are any. After a flush it is not called. */
   over(): void;
 }
 
-export class Ear {
-  readonly #options: EarOptions;
+export class TurnDetector {
+  readonly #options: TurnDetectorOptions;
   readonly #listener: Listener;
-  readonly #hand: Hand;
+  readonly #pending: PendingTranscript;
   /** The utterance under way; null in silence. */
   #utterance: number | null = null;
   /** Finals that are owed. */
@@ -82,10 +82,10 @@ export class Ear {
   #timer: Timer | null = null;
   #closed = false;
 
-  constructor(options: EarOptions) {
+  constructor(options: TurnDetectorOptions) {
     const { clock, turnSilenceMs, detector, partials, repeats, stretch, begins, failed } = options;
     this.#options = options;
-    this.#hand = options.hand ?? new Hand();
+    this.#pending = options.pending;
     this.#audioAt = this.#filledTo = clock.monotonic();
     this.#listener = new Listener({
       silenceMs: turnSilenceMs,
@@ -120,7 +120,7 @@ export class Ear {
 
   /** The words in hand, joined. */
   get text(): string {
-    return this.#hand.text;
+    return this.#pending.text;
   }
 
   /** Whether a voice is heard, or a final is owed. */
@@ -164,12 +164,12 @@ export class Ear {
 
   /** Takes the words in hand; null if there are none. */
   take(): Words | null {
-    return this.#hand.take();
+    return this.#pending.take();
   }
 
   /** Words that were taken for a turn that is withdrawn begin the next one. */
   putBack(words: Words): void {
-    this.#hand.putBack(words);
+    this.#pending.putBack(words);
   }
 
   close(): void {
@@ -208,8 +208,8 @@ export class Ear {
       this.#options.heard(event.utterance, event.text, this.#verdict(event.utterance, event.text));
   }
 
-  #verdict(utterance: number, text: string): Addressed {
-    return addressed(text, this.#options.replyOf(utterance));
+  #verdict(utterance: number, text: string): Interruption {
+    return classifyInterruption(text, this.#options.replyOf(utterance));
   }
 
   #final(event: FinalEvent): void {
@@ -218,7 +218,7 @@ export class Ear {
     this.#owed--;
     // The events behind a cut are late: this utterance may have been over when its beginning was told.
     if (this.#utterance === utterance) this.#utterance = null;
-    if (verdict === 'counts') this.#hand.add({ text, fromMs, toMs });
+    if (verdict === 'counts') this.#pending.add({ text, fromMs, toMs });
     const ignored = this.#failed.delete(utterance)
       ? 'failed'
       : verdict === 'backchannel' || verdict === 'echo'
@@ -248,7 +248,7 @@ export class Ear {
   }
 
   get #full(): boolean {
-    return this.#hand.isFull;
+    return this.#pending.isFull;
   }
 
   #early(utterance: number, text: string, toMs: number): void {
@@ -257,9 +257,9 @@ export class Ear {
     if (verdict === 'counts')
       this.#options.early({
         text: this.#with(text),
-        fromMs: this.#hand.whole?.fromMs ?? this.#fromMs,
+        fromMs: this.#pending.whole?.fromMs ?? this.#fromMs,
         toMs,
-        ...(this.#hand.isTyped && { typed: true }),
+        ...(this.#pending.isTyped && { typed: true }),
       });
   }
 

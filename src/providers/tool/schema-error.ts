@@ -3,7 +3,7 @@
  * far as the check can tell, in as many steps as that has.
  */
 import { isObject, type Json } from '../../base/json.ts';
-import { exhausted, Fitting } from './fitting.ts';
+import { stepsExhausted, SchemaCheck } from './schema-check.ts';
 
 type Schema = Json;
 
@@ -17,20 +17,20 @@ const neighbours: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** A sentence that names the argument; null if it fits, or if it cannot be told. */
-export function misfitOf(schema: Schema, value: unknown): string | null {
+export function schemaError(schema: Schema, value: unknown): string | null {
   try {
     return new Misfit(schema).find(schema, value, '');
   } catch (error) {
-    if (error === exhausted) return null;
+    if (error === stepsExhausted) return null;
     throw error;
   }
 }
 
 class Misfit {
-  readonly #fitting: Fitting;
+  readonly #check: SchemaCheck;
 
   constructor(root: Schema) {
-    this.#fitting = new Fitting(root);
+    this.#check = new SchemaCheck(root);
   }
 
   find(schema: unknown, value: unknown, path: string): string | null {
@@ -52,7 +52,7 @@ class Misfit {
         .flat()
         .map((type) => `${type === 'array' || type === 'integer' || type === 'object' ? 'an' : 'a'} ${String(type)}`)
         .join(' or ')}.`;
-    if (keyword === '$ref') return this.find(this.#fitting.target(String(wanted)), value, path);
+    if (keyword === '$ref') return this.find(this.#check.target(String(wanted)), value, path);
     if (keyword === 'allOf') return this.#first((wanted as unknown[]).map((each) => [each, value, path]));
     if (Array.isArray(value))
       return this.#first(value.map((item, index) => [itemSchema(schema, keyword, index), item, `${path}[${index}]`]));
@@ -83,7 +83,7 @@ class Misfit {
   }
 
   #fits(schema: unknown, value: unknown): boolean {
-    return this.#fitting.check(schema, value) !== false;
+    return this.#check.check(schema, value) !== false;
   }
 }
 

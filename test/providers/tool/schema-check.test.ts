@@ -1,7 +1,7 @@
 /** The bounded check of arguments against their schema. */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
-import { mayFit } from '../../../src/providers/tool/fitting.ts';
+import { mayFit } from '../../../src/providers/tool/schema-check.ts';
 import { checkArguments } from '../../../src/providers/tool/arguments.ts';
 import { isSchema } from '../../../src/providers/tool/schema.ts';
 

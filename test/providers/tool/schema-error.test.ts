@@ -1,8 +1,8 @@
 /** Why arguments do not fit, as the person is told who has written them. */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
-import { wrongArguments } from '../../../src/providers/tool/arguments.ts';
-import { misfitOf } from '../../../src/providers/tool/misfit.ts';
+import { parsedArgumentsError } from '../../../src/providers/tool/arguments.ts';
+import { schemaError } from '../../../src/providers/tool/schema-error.ts';
 
 const order = {
   type: 'object',
@@ -45,19 +45,22 @@ const sentences: readonly (readonly [given: Readonly<Record<string, unknown>>, s
 
 for (const [given, sentence] of sentences) {
   t.test(`${JSON.stringify(given)}: ${sentence}`, async (t) =>
-    t.equal(misfitOf(order, JSON.parse(JSON.stringify({ order: '7', ...given }))), sentence),
+    t.equal(schemaError(order, JSON.parse(JSON.stringify({ order: '7', ...given }))), sentence),
   );
 }
 
 t.test('what is too much is told too, and a check without an end is not', async (t) => {
   let deep: Record<string, unknown> = {};
   for (let depth = 0; depth < 200; depth++) deep = { a: deep };
-  t.match(wrongArguments({ type: 'object' }, deep), /deep/);
-  t.match(wrongArguments({ type: 'object' }, { a: 'x'.repeat(limits.toolArgumentsBytesMax) }), /32 KiB/);
-  t.match(wrongArguments({ type: 'object', maxProperties: 0 }, { a: 1 }), 'The whole does not fit `maxProperties`: 0.');
+  t.match(parsedArgumentsError({ type: 'object' }, deep), /deep/);
+  t.match(parsedArgumentsError({ type: 'object' }, { a: 'x'.repeat(limits.toolArgumentsBytesMax) }), /32 KiB/);
+  t.match(
+    parsedArgumentsError({ type: 'object', maxProperties: 0 }, { a: 1 }),
+    'The whole does not fit `maxProperties`: 0.',
+  );
   const many = {
     type: 'object',
     properties: { a: { items: { enum: Array.from({ length: 1000 }, (_, index) => index) } } },
   };
-  t.equal(misfitOf(many, { a: Array.from({ length: 10_000 }, () => -1) }), '`a[0]` does not fit `enum`.');
+  t.equal(schemaError(many, { a: Array.from({ length: 10_000 }, () => -1) }), '`a[0]` does not fit `enum`.');
 });

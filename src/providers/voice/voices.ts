@@ -1,11 +1,11 @@
 /** The parts of voice, for code that speaks and listens on behalf of a caller. */
 import type { Clock } from '../../base/clock.ts';
 import type { VoiceProvider, VoiceProviders } from '../voice.ts';
-import { Ear, type EarOptions } from './ear.ts';
+import { TurnDetector, type TurnDetectorOptions } from './turn-detector.ts';
 import { EnergyDetector } from './energy.ts';
-import { Ladder } from './ladder.ts';
-import { Narration, type NarrationOptions } from './narration.ts';
-import type { VoiceStaff } from './processes.ts';
+import { LoadShedding } from './load-shedding.ts';
+import { StreamingSynthesis, type StreamingSynthesisOptions } from './streaming-synthesis.ts';
+import type { VoicePools } from './processes.ts';
 
 /** Finds voice in one stream of audio. */
 export interface VoiceDetector {
@@ -13,42 +13,42 @@ export interface VoiceDetector {
   close(): void;
 }
 
-export class VoiceDesk {
+export class Voices {
   readonly providers: VoiceProviders;
-  readonly staff: VoiceStaff;
-  readonly ladder: Ladder;
+  readonly pools: VoicePools;
+  readonly loadShedding: LoadShedding;
   readonly #clock: Clock;
 
-  constructor(providers: readonly VoiceProvider[], staff: VoiceStaff, clock: Clock) {
+  constructor(providers: readonly VoiceProvider[], pools: VoicePools, clock: Clock) {
     this.providers = new Map(providers.map((provider) => [provider.provider, provider]));
-    this.staff = staff;
+    this.pools = pools;
     this.#clock = clock;
-    this.ladder = new Ladder(staff.listeners, clock);
+    this.loadShedding = new LoadShedding(pools.listeners, clock);
   }
 
   detector(): VoiceDetector {
-    const { listeners } = this.staff;
+    const { listeners } = this.pools;
     return listeners.available ? listeners.stream() : new EnergyDetector();
   }
 
   /** Listens to the person of a call, on behalf of a caller. */
-  ear(caller: string, options: Omit<EarOptions, 'clock' | 'detector' | 'stretch'>): Ear {
-    return new Ear({
+  turnDetector(caller: string, options: Omit<TurnDetectorOptions, 'clock' | 'detector' | 'stretch'>): TurnDetector {
+    return new TurnDetector({
       ...options,
       clock: this.#clock,
       detector: this.detector(),
-      stretch: () => this.ladder.stretchFor(caller),
+      stretch: () => this.loadShedding.stretchFor(caller),
     });
   }
 
   /** Reads one reply aloud to the person of a call. */
-  narrate(options: Omit<NarrationOptions, 'clock'>): Narration {
-    return new Narration({ ...options, clock: this.#clock });
+  synthesize(options: Omit<StreamingSynthesisOptions, 'clock'>): StreamingSynthesis {
+    return new StreamingSynthesis({ ...options, clock: this.#clock });
   }
 
   close(): void {
-    this.staff.speakers.close();
-    this.staff.listeners.close();
+    this.pools.speakers.close();
+    this.pools.listeners.close();
   }
 
   /**
@@ -56,7 +56,7 @@ export class VoiceDesk {
    * that transcribes.
    */
   warm({ provider }: VoiceProvider): void {
-    const { listeners } = this.staff;
+    const { listeners } = this.pools;
     if (listeners.available) listeners.warm(provider === 'embedded').catch(() => {});
   }
 }

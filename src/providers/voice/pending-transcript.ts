@@ -11,7 +11,7 @@ export interface Words {
   readonly typed?: true;
 }
 
-export class Hand {
+export class PendingTranscript {
   #words: Words[] = [];
   /** Whether words are left over from a message that was as long as one may be. */
   #isLeftOver = false;

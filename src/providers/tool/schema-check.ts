@@ -16,18 +16,18 @@ type Verdict = boolean | null;
 /** False only for a value that certainly does not fit. */
 export function mayFit(schema: Schema, value: unknown): boolean {
   try {
-    return new Fitting(schema).check(schema, value) !== false;
+    return new SchemaCheck(schema).check(schema, value) !== false;
   } catch (error) {
-    if (error === exhausted) return true;
+    if (error === stepsExhausted) return true;
     throw error;
   }
 }
 
 /** Thrown by a check whose steps are used up. */
-export const exhausted = new Error('the steps are used up');
+export const stepsExhausted = new Error('the steps are used up');
 
 /** The formats and whatever else is not named here are notes. */
-export class Fitting {
+export class SchemaCheck {
   readonly #root: Schema;
   readonly #found = new Map<string, unknown>();
   #left: number = limits.toolCheckStepsMax;
@@ -42,7 +42,7 @@ export class Fitting {
     if (typeof schema === 'boolean') return schema;
     if (!isObject(schema)) return null;
     // The stack is bounded as the steps are.
-    if (++this.#depth > depthMax) throw exhausted;
+    if (++this.#depth > depthMax) throw stepsExhausted;
     const verdict = all(this.#verdicts(schema, value));
     this.#depth--;
     return verdict;
@@ -249,7 +249,7 @@ export class Fitting {
 
   #spend(steps: number): void {
     this.#left -= steps;
-    if (this.#left < 0) throw exhausted;
+    if (this.#left < 0) throw stepsExhausted;
   }
 }
 

@@ -2,7 +2,7 @@
 
 const chunkSamples = 16_000;
 
-export class Tape {
+export class AudioHistory {
   #samples = new Int16Array(0);
   /** The position of the first sample kept. */
   #from = 0;

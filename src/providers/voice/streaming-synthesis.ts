@@ -15,7 +15,7 @@ import { AudioPieces } from './pieces.ts';
 import { SentenceStream } from './sentence-stream.ts';
 import { sayingOf, type Saying } from './sound.ts';
 
-export interface NarrationOptions {
+export interface StreamingSynthesisOptions {
   readonly provider: VoiceProvider;
   readonly request: Pick<SentenceRequest, 'caller' | 'name' | 'voice' | 'speed' | 'access'>;
   readonly encoding: OutputEncoding;
@@ -32,7 +32,7 @@ export interface NarrationOptions {
  * For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else
  * among them, as soon as all of its audio has come. Samples are of the output.
  */
-export type Narrated =
+export type SynthesisEvent =
   /**
    * A sentence begins behind so many samples of the reply. Its text is that from one code point to before another,
    * without the white space behind it.
@@ -49,8 +49,8 @@ interface Voicing {
 /** The sentence that is sent, and the next one. */
 const voicedAtOnce = 2;
 
-export class Narration {
-  readonly #options: NarrationOptions;
+export class StreamingSynthesis {
+  readonly #options: StreamingSynthesisOptions;
   readonly #saying: Saying;
   readonly #stream: SentenceStream;
   readonly #output: OutgoingAudio;
@@ -62,7 +62,7 @@ export class Narration {
   #timer: Timer | null = null;
   #wake: () => void = () => {};
 
-  constructor(options: NarrationOptions) {
+  constructor(options: StreamingSynthesisOptions) {
     const { provider, encoding, sampleRate } = options;
     this.#options = options;
     this.#saying = sayingOf(provider);
@@ -95,7 +95,7 @@ export class Narration {
   }
 
   /** All that is spoken, once; ends with the last sentence, or when it is stopped. Rejects with `VoiceFailed`. */
-  async *spoken(): AsyncGenerator<Narrated, void> {
+  async *spoken(): AsyncGenerator<SynthesisEvent, void> {
     try {
       for (let voicing = await this.#next(); voicing !== null; voicing = await this.#next()) {
         yield* this.#sentence(voicing);
@@ -163,7 +163,7 @@ export class Narration {
     return this.#stop.signal.aborted ? null : (this.#voicing[0] ?? null);
   }
 
-  async *#sentence({ sentence, audio }: Voicing): AsyncGenerator<Narrated, void> {
+  async *#sentence({ sentence, audio }: Voicing): AsyncGenerator<SynthesisEvent, void> {
     const output = this.#output;
     const { pieces, sampleRate, words } = output.samples === 0 ? await atOnce(await audio) : await audio;
     for (const frame of output.begin(sampleRate)) yield { type: 'frame', ...frame };
@@ -189,7 +189,7 @@ export class Narration {
     for (const frame of output.endSentence()) yield { type: 'frame', ...frame };
   }
 
-  #plan(sentence: PlannedText, words: readonly WordSpan[] | undefined, sounds: Sounds): Narrated {
+  #plan(sentence: PlannedText, words: readonly WordSpan[] | undefined, sounds: Sounds): SynthesisEvent {
     const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({
       from: this.#output.placeOf(from),
       to: this.#output.placeOf(to),

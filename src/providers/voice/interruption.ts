@@ -1,7 +1,7 @@
 /** Whether the words of somebody who speaks over a reply are said to the assistant, by the rules of a call. */
 
 /** `counts`: a word that counts is in it; `none`: there is no word. */
-export type Addressed = 'counts' | 'backchannel' | 'echo' | 'none';
+export type Interruption = 'counts' | 'backchannel' | 'echo' | 'none';
 
 /** The reply that an utterance began in, or in the 500 ms after it. */
 export interface SpokenReply {
@@ -21,7 +21,7 @@ const wholly = new RegExp(`^(?:(?:${backchannels})(?: |$))+$`);
 const echoWords = 2;
 
 /** `reply`: null for an utterance that began in none. */
-export function addressed(transcript: string, reply: SpokenReply | null): Addressed {
+export function classifyInterruption(transcript: string, reply: SpokenReply | null): Interruption {
   const words = wordsOf(transcript);
   if (words.length === 0) return 'none';
   if (reply === null) return 'counts';

@@ -4,7 +4,11 @@ import { WheelClock } from '../../../src/base/clock.ts';
 import { VoiceFailed, type SentenceRequest, type VoiceProvider } from '../../../src/providers/voice.ts';
 import { leadOf } from '../../../src/providers/voice/audio/lead.ts';
 import { joinedSamples } from '../../../src/providers/voice/audio/samples.ts';
-import { Narration, type Narrated, type NarrationOptions } from '../../../src/providers/voice/narration.ts';
+import {
+  StreamingSynthesis,
+  type SynthesisEvent,
+  type StreamingSynthesisOptions,
+} from '../../../src/providers/voice/streaming-synthesis.ts';
 import { codePoints } from '../../../src/base/text.ts';
 import { embeddedVoice } from '../../../src/providers/voice/embedded.ts';
 import { openFlite } from '../../../src/providers/voice/engine/flite.ts';
@@ -22,10 +26,10 @@ function narrating(
   t: Test,
   provider: VoiceProvider,
   name = 'character_ms=10',
-  options: Partial<NarrationOptions> = {},
+  options: Partial<StreamingSynthesisOptions> = {},
 ) {
   const counted: number[] = [];
-  const narration = new Narration({
+  const narration = new StreamingSynthesis({
     provider,
     request: { caller: 'w', name, voice: null, speed: 1, access: { baseUrl: null, apiKey: null } },
     encoding: 'pcm_s16le',
@@ -39,15 +43,16 @@ function narrating(
   return { narration, counted };
 }
 
-async function all(narration: Narration): Promise<Narrated[]> {
-  const found: Narrated[] = [];
+async function all(narration: StreamingSynthesis): Promise<SynthesisEvent[]> {
+  const found: SynthesisEvent[] = [];
   for await (const one of narration.spoken()) found.push(one);
   return found;
 }
 
-const samplesIn = (narrated: readonly Narrated[]): number =>
+const samplesIn = (narrated: readonly SynthesisEvent[]): number =>
   narrated.reduce((sum, one) => sum + (one.type === 'frame' ? one.samples : 0), 0);
-const plansIn = (narrated: readonly Narrated[]) => narrated.flatMap((one) => (one.type === 'plan' ? [one.plan] : []));
+const plansIn = (narrated: readonly SynthesisEvent[]) =>
+  narrated.flatMap((one) => (one.type === 'plan' ? [one.plan] : []));
 
 /** A voice that knows no words, in pieces. */
 const untimed = (speak: VoiceProvider['speak'] = (request) => synthetic.speak(request)): VoiceProvider => ({
@@ -274,7 +279,7 @@ t.test('a reply that rests is spoken so far, and goes on', async (t) => {
   const still = { now: () => 0, monotonic: () => 0, after: () => ({ cancel: () => {} }), stop: () => {} };
   const { narration } = narrating(t, synthetic, 'character_ms=10', { clock: still });
   const spoken = narration.spoken();
-  const sentence = async (): Promise<Narrated> => {
+  const sentence = async (): Promise<SynthesisEvent> => {
     for (;;) {
       const { value } = await spoken.next();
       if (value!.type === 'sentence') return value!;

@@ -1,6 +1,6 @@
 /** Arguments that models write beside their schema and mean otherwise (contract 13). */
 import t from 'tap';
-import { checkArguments, misfitOfText } from '../../../src/providers/tool/arguments.ts';
+import { checkArguments, argumentsError } from '../../../src/providers/tool/arguments.ts';
 import { limits } from '../../../src/base/limits.ts';
 
 const schema = {
@@ -137,7 +137,10 @@ t.test('a model is told the path and the reason, in a bounded sentence', async (
     [`{"order":"${'x'.repeat(limits.toolArgumentsBytesMax)}"}`, /32 KiB/],
     [`{"order":${'['.repeat(200)}${']'.repeat(200)}}`, /nested/],
   ];
-  for (const [text, reason] of reasons) t.match(misfitOfText(schema, text), reason, text.slice(0, 60));
-  const long = misfitOfText({ type: 'object', additionalProperties: false }, JSON.stringify({ ['n'.repeat(5000)]: 1 }));
-  t.equal([...long].length, limits.toolMisfitCharactersMax + 1);
+  for (const [text, reason] of reasons) t.match(argumentsError(schema, text), reason, text.slice(0, 60));
+  const long = argumentsError(
+    { type: 'object', additionalProperties: false },
+    JSON.stringify({ ['n'.repeat(5000)]: 1 }),
+  );
+  t.equal([...long].length, limits.toolSchemaErrorCharactersMax + 1);
 });

@@ -3,38 +3,38 @@
  * holds the value.
  */
 import { isObject, type Json } from '../../base/json.ts';
-import { exhausted, Fitting } from './fitting.ts';
+import { stepsExhausted, SchemaCheck } from './schema-check.ts';
 
 /**
  * The arguments with those mended that do not fit. `parsed`: the value that a text holds; undefined if it holds none.
  */
-export function mended(root: Json, given: Json, parsed: (text: string) => unknown): Json {
+export function repairArguments(root: Json, given: Json, parsed: (text: string) => unknown): Json {
   try {
-    return new Mending(root, parsed).mend(root, given) as Json;
+    return new ArgumentRepair(root, parsed).repair(root, given) as Json;
   } catch (error) {
-    if (error === exhausted) return given;
+    if (error === stepsExhausted) return given;
     throw error;
   }
 }
 
-class Mending {
-  readonly #fitting: Fitting;
+class ArgumentRepair {
+  readonly #check: SchemaCheck;
   readonly #parsed: (text: string) => unknown;
 
   constructor(root: Json, parsed: (text: string) => unknown) {
-    this.#fitting = new Fitting(root);
+    this.#check = new SchemaCheck(root);
     this.#parsed = parsed;
   }
 
-  mend(schema: unknown, value: unknown): unknown {
+  repair(schema: unknown, value: unknown): unknown {
     if (!isObject(schema) || this.#fits(schema, value)) return value;
     if (typeof value === 'string') return this.#held(schema, value);
     let found = value;
-    if (Array.isArray(value)) found = value.map((item, index) => this.mend(itemSchema(schema, index), item));
+    if (Array.isArray(value)) found = value.map((item, index) => this.repair(itemSchema(schema, index), item));
     else if (isObject(value)) found = this.#properties(schema, value);
     const { $ref, allOf, anyOf, oneOf } = schema;
-    if (typeof $ref === 'string') found = this.mend(this.#fitting.target($ref), found);
-    for (const each of Array.isArray(allOf) ? allOf : []) found = this.mend(each, found);
+    if (typeof $ref === 'string') found = this.repair(this.#check.target($ref), found);
+    for (const each of Array.isArray(allOf) ? allOf : []) found = this.repair(each, found);
     for (const each of [anyOf, oneOf]) found = this.#chosen(each, found);
     return found;
   }
@@ -42,7 +42,7 @@ class Mending {
   /** The value as the first of the schemas takes it that it can be mended for. */
   #chosen(schemas: unknown, value: unknown): unknown {
     for (const each of Array.isArray(schemas) ? schemas : []) {
-      const found = this.mend(each, value);
+      const found = this.repair(each, value);
       if (this.#fits(each, found)) return found;
     }
     return value;
@@ -52,7 +52,7 @@ class Mending {
   #held(schema: Json, text: string): unknown {
     const value = this.#parsed(text);
     if (value === undefined || value === null || typeof value === 'string') return text;
-    const found = this.mend(schema, value);
+    const found = this.repair(schema, value);
     return this.#fits(schema, found) ? found : text;
   }
 
@@ -63,13 +63,13 @@ class Mending {
     for (const [name, each] of Object.entries(value)) {
       const isKnown = Object.hasOwn(known, name);
       if (each === null && isKnown && !wanted.includes(name) && !this.#fits(known[name], null)) continue;
-      found.push([name, this.mend(isKnown ? known[name] : additionalProperties, each)]);
+      found.push([name, this.repair(isKnown ? known[name] : additionalProperties, each)]);
     }
     return Object.fromEntries(found);
   }
 
   #fits(schema: unknown, value: unknown): boolean {
-    return this.#fitting.check(schema, value) !== false;
+    return this.#check.check(schema, value) !== false;
   }
 }
 

@@ -1,16 +1,16 @@
 /** How voice gives way as its processes get busier (contract 8, "Overload"), and comes back. */
 import t from 'tap';
 import type { Clock } from '../../../src/base/clock.ts';
-import { Ladder } from '../../../src/providers/voice/ladder.ts';
+import { LoadShedding } from '../../../src/providers/voice/load-shedding.ts';
 
 t.test('partials become rarer, then stop, then new sockets are refused; and back', async (t) => {
   const waiting = { final: 0, speech: 0, ahead: 0, partial: 0 } as const;
   const processes = { load: { waiting, busy: 0, finalWaitsMs: 0, dominant: null as string | null } };
   const time = { now: 0 };
-  const ladder = new Ladder(processes, { monotonic: () => time.now } as Clock);
+  const shedding = new LoadShedding(processes, { monotonic: () => time.now } as Clock);
   const at = (busy: number, finalWaitsMs = 0): unknown[] => {
     processes.load = { waiting, busy, finalWaitsMs, dominant: null };
-    return [ladder.rung, ladder.stretchFor('a'), ladder.isFullFor('a')];
+    return [shedding.level, shedding.stretchFor('a'), shedding.isFullFor('a')];
   };
   t.same(at(0.29), ['none', 1, false]);
   t.same(at(0.3), ['partials_rarer', 2, false]);
@@ -29,11 +29,11 @@ t.test('partials become rarer, then stop, then new sockets are refused; and back
 
 t.test('a load that is mostly of one caller takes partials and sockets from that caller alone', (t) => {
   const waiting = { final: 9, speech: 0, ahead: 0, partial: 0 } as const;
-  const ladder = new Ladder({ load: { waiting, busy: 0.95, finalWaitsMs: 2_000, dominant: 'a' } }, {
+  const shedding = new LoadShedding({ load: { waiting, busy: 0.95, finalWaitsMs: 2_000, dominant: 'a' } }, {
     monotonic: () => 0,
   } as Clock);
-  t.same([ladder.stretchFor('a'), ladder.isFullFor('a')], [Infinity, true]);
-  t.same([ladder.stretchFor('b'), ladder.isFullFor('b')], [1, false]);
-  t.equal(ladder.rung, 'full', 'what the metrics show');
+  t.same([shedding.stretchFor('a'), shedding.isFullFor('a')], [Infinity, true]);
+  t.same([shedding.stretchFor('b'), shedding.isFullFor('b')], [1, false]);
+  t.equal(shedding.level, 'full', 'what the metrics show');
   t.end();
 });

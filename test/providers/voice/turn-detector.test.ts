@@ -1,8 +1,13 @@
 /** The ear of a call: turns from utterances, by the silence that their text asks for. */
 import t, { type Test } from 'tap';
 import type { Clock } from '../../../src/base/clock.ts';
-import type { SpokenReply } from '../../../src/providers/voice/addressed.ts';
-import { Ear, type EarEvent, type EarOptions } from '../../../src/providers/voice/ear.ts';
+import type { SpokenReply } from '../../../src/providers/voice/interruption.ts';
+import { PendingTranscript } from '../../../src/providers/voice/pending-transcript.ts';
+import {
+  TurnDetector,
+  type TurnDetectorEvent,
+  type TurnDetectorOptions,
+} from '../../../src/providers/voice/turn-detector.ts';
 
 /** Time that moves when it is told to. */
 function movedClock(): Clock & { pass(ms: number): void } {
@@ -45,16 +50,17 @@ type Saying = string | Error;
  * An ear to which everything but silence is voice, and the transcripts of its utterances in order; the last is
  * repeated.
  */
-function listening(t: Test, texts: readonly Saying[], options: Partial<EarOptions> = {}) {
+function listening(t: Test, texts: readonly Saying[], options: Partial<TurnDetectorOptions> = {}) {
   const clock = movedClock();
-  const events: EarEvent[] = [];
+  const events: TurnDetectorEvent[] = [];
   const seen: string[] = [];
   let asked = 0;
   let reply: SpokenReply | null = null;
-  const ear = new Ear({
+  const ear = new TurnDetector({
     clock,
     turnSilenceMs: 500,
     partials: false,
+    pending: new PendingTranscript(),
     repeats: true,
     detector: {
       chances: async (samples) =>

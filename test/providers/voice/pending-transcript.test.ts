@@ -1,11 +1,11 @@
 /** The words in hand of a person in a call (contract 18). */
 import t from 'tap';
-import { Hand } from '../../../src/providers/voice/hand.ts';
+import { PendingTranscript } from '../../../src/providers/voice/pending-transcript.ts';
 
 const words = (text: string) => ({ text, fromMs: 0, toMs: 1_000 });
 
 t.test('what does not fit into a message is left over until the message comes back', async (t) => {
-  const hand = new Hand();
+  const hand = new PendingTranscript();
   hand.add(words('a'.repeat(7_995)));
   hand.type('and what was typed');
   const taken = hand.take()!;
@@ -18,7 +18,7 @@ t.test('what does not fit into a message is left over until the message comes ba
 });
 
 t.test('a text that is dropped leaves what was said', async (t) => {
-  const hand = new Hand();
+  const hand = new PendingTranscript();
   hand.add(words('before'));
   hand.type('typed');
   hand.add(words('behind'));

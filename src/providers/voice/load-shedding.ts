@@ -13,11 +13,11 @@ const stretches: readonly (readonly [from: number, by: number])[] = [
 ];
 const [fullShare, fullForMs, finalWaitsMsMax] = [0.85, 5_000, 1_000];
 
-export type Rung = 'none' | 'partials_rarer' | 'partials_off' | 'full';
+export type SheddingLevel = 'none' | 'partials_rarer' | 'partials_off' | 'full';
 
-export class Ladder {
+export class LoadShedding {
   /** From the lowest on. */
-  readonly rungs: readonly Rung[] = ['none', 'partials_rarer', 'partials_off', 'full'];
+  readonly levels: readonly SheddingLevel[] = ['none', 'partials_rarer', 'partials_off', 'full'];
   readonly #processes: Pick<VoiceProcesses, 'load'>;
   readonly #clock: Clock;
   #fullSince: number | null = null;
@@ -46,7 +46,7 @@ export class Ladder {
     );
   }
 
-  get rung(): Rung {
+  get level(): SheddingLevel {
     if (this.full) return 'full';
     const stretch = this.#stretch;
     return stretch === Infinity ? 'partials_off' : stretch > 1 ? 'partials_rarer' : 'none';

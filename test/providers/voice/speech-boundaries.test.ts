@@ -1,6 +1,6 @@
 /** The edges of a voice, found by level around where a detector heard it. */
 import t from 'tap';
-import { endBefore, onsetBefore } from '../../../src/providers/voice/edges.ts';
+import { endBefore, onsetBefore } from '../../../src/providers/voice/speech-boundaries.ts';
 import { all, chance, tone } from './sounds.ts';
 
 const samplesOf = (ms: number): number => ms * 16;
