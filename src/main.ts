@@ -267,9 +267,7 @@ function openVoice(config: Config, clock: WheelClock, http: ProviderHttp, onEnde
   return new Voices(providers, pools, clock);
 }
 
-/**
- * The lag is measured apart from that of the metrics, because `/metrics` begins a measurement anew whenever it is read.
- */
+/** The lag is measured separately from the metrics' lag, because each read of `/metrics` begins a new measurement. */
 function openLoad(time: Clock, ids: Ids, metrics: Metrics, { turns, calls }: Host, board: LoadBoard | null): LoadMeter {
   const lag = new LoopLag();
   const reading = async () => ({
@@ -281,7 +279,7 @@ function openLoad(time: Clock, ids: Ids, metrics: Metrics, { turns, calls }: Hos
   return new LoadMeter(time, ids.secret(), { reading, lagMs: (restart) => lag.meanMs(restart) }, board);
 }
 
-/** Metrics of whose times the load meter is told as well. */
+/** Metrics whose timings also feed the load meter. */
 const heardBy = (load: LoadMeter, metrics: Metrics): Metrics => ({
   ...metrics,
   firstOutput: { observe: (seconds) => (metrics.firstOutput.observe(seconds), load.firstOutput(seconds * 1000)) },

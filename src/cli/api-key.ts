@@ -13,7 +13,7 @@ export interface KeyOptions extends ConnectionOptions {
 
 export interface CommandKey {
   readonly key: string;
-  /** Revokes the key if it was created here; if that fails, it tells `note`. */
+  /** Revokes the key if it was created here; if that fails, it reports that to `note`. */
   revoke(note: (text: string) => void): Promise<void>;
 }
 

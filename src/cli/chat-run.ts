@@ -160,7 +160,7 @@ class Chat {
   }
 }
 
-/** Called every second of a wait with the whole seconds left, and with 0 when it is over. */
+/** Called every second of a wait with the whole seconds left, and with 0 at its end. */
 type Waiting = (failure: Error, secondsLeft: number) => void;
 
 /** Shows how long the client waits before it tries again. */
@@ -183,7 +183,7 @@ class Countdown {
     this.#tick();
   }
 
-  /** The wait is over, or was given up. */
+  /** The wait has ended or was canceled. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;

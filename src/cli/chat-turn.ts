@@ -48,7 +48,7 @@ export class ChatTurn {
     }
   }
 
-  /** Handles Ctrl-C: gives up a turn that waits to be sent, aborts a reply, and leaves at the second interrupt. */
+  /** Handles Ctrl-C: cancels a turn that waits to be sent, aborts a reply, and leaves at the second interrupt. */
   interrupt(): void {
     this.#interrupts++;
     if (this.#waiting || this.#interrupts > 1) this.#giveUp.abort();
@@ -81,7 +81,7 @@ export class ChatTurn {
     return last === 'turn.aborted' ? 'aborted' : 'completed';
   }
 
-  /** Until the first output only the session has the turn's id. */
+  /** Only the session has the turn's id before the first output. */
   async #abort(): Promise<void> {
     const { signal } = this.#giveUp;
     try {

@@ -20,7 +20,7 @@ export interface ChatView {
   showAbort(): void;
   /** A failure outside a stream. */
   showFailure(error: unknown): void;
-  /** A second of a wait; 0 left when it is over. */
+  /** A second of a wait, with the whole seconds left; 0 at its end. */
   showWait(error: Error, secondsLeft: number): void;
   /** Shows a note about the whole conversation. */
   note(text: string): void;

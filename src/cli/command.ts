@@ -91,7 +91,7 @@ function commandOf(io: Io): Command {
   return program;
 }
 
-/** Returns the usage error as one line: commander puts its suggestion on a line of its own. */
+/** Returns the usage error as one line: commander puts its suggestion on a second line. */
 function usageLine(text: string): string {
   const said = text
     .replace(/^error: /, '')

@@ -57,7 +57,7 @@ function answerOf(error: unknown): ParleyError | null {
 /** System errors that come before the first byte is sent. */
 const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
 
-/** Node keeps the system's error within that of `fetch`. */
+/** Node wraps the system's error in the error of `fetch`. */
 function connectionLine({ message, origin, cause }: ConnectionError): string {
   const code = (cause as { cause?: { code?: string } } | undefined)?.cause?.code;
   if (code === 'ECONNREFUSED')

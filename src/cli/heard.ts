@@ -10,7 +10,7 @@ export interface Heard {
   /** Whether a word was heard; for a program, which sees that by itself, always true. */
   readonly anything: boolean;
   message(message: TranscriptionMessage): void;
-  /** After the last message, whatever ended it. */
+  /** Called after the last message, also if the call failed. */
   end(): void;
 }
 

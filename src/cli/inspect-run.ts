@@ -44,7 +44,7 @@ async function feedOf(io: Io, options: InspectOptions): Promise<() => WebSocket>
   return () => new WebSocket(url, { headers: { authorization: `Bearer ${token}` } });
 }
 
-/** Rejects when the feed ends: it has no end of its own. */
+/** Rejects when the feed ends: it ends only with the connection. */
 async function followFeed(feed: WebSocket, receive: (line: string) => void): Promise<never> {
   feed.on('message', (data) => receive(String(data)));
   const refused = once(feed, 'unexpected-response').then(async (said) => {
@@ -68,7 +68,7 @@ async function followFeed(feed: WebSocket, receive: (line: string) => void): Pro
 }
 
 /**
- * A WebSocket server on this machine that gives each client a feed of its own. Browsers send the origin of a page; a
+ * A WebSocket server on this machine that gives each client a separate feed. Browsers send the origin of a page; a
  * program sends none.
  */
 async function bridge(io: Io, port: number, origins: readonly string[], open: () => WebSocket): Promise<void> {

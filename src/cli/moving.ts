@@ -7,8 +7,7 @@ import { Progress } from './progress.ts';
 import { flagOption, withFlags, type Flags } from './serve.ts';
 
 /**
- * The settings of a move. The others are those of a server: an environment file may have them, and none of them can
- * hinder a move.
+ * The settings of a move. An environment file may hold the server's other settings too; a move ignores them.
  */
 export type MovingVariables = readonly (
   | 'PARLEY_STORE'

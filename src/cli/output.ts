@@ -1,4 +1,4 @@
-/** How results look in a terminal: aligned tables, fields and times. */
+/** Formats results for a terminal: aligned tables, fields and times. */
 import type { Io } from './io.ts';
 
 export interface Column {

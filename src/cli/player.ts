@@ -25,10 +25,10 @@ const players: readonly Player[] = [
   { program: 'paplay', args: [], reads: false },
 ];
 
-/** The first of them on the path; null if there is none. */
+/** The first player on the path, or null. */
 export const installedPlayer = (env: Environment): Player | null => firstInstalled(players, env);
 
-/** The first of these programs that is on the path; null if there is none. */
+/** The first of these programs that is on the path, or null. */
 export function firstInstalled<Program extends { readonly program: string }>(
   programs: readonly Program[],
   { PATH = '' }: Environment,
@@ -73,7 +73,7 @@ async function run(
     child.on('error', () => resolve(null));
   });
   try {
-    // A player that has left is told by how it ended, not by the pipe.
+    // The exit code of a player that has left reports the failure; the broken pipe does not.
     if (input !== null)
       await pipeline(input, child.stdin!).catch(
         (error: NodeJS.ErrnoException) => pipeEnds.has(error.code) || Promise.reject(error),

@@ -114,7 +114,7 @@ const lines = (values: Readonly<Record<string, unknown>>): string =>
     .map(([name, value]) => `${oneLine(name)}: ${oneLine(String(value))}`)
     .join('\n');
 
-/** How a message that did not complete stands. */
+/** State of a message that did not complete. */
 function ending(message: Message): string {
   if (message.status === 'completed') return '';
   return ` (${[message.status, message.stop_reason, message.error_code].filter(Boolean).join(', ')})`;

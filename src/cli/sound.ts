@@ -68,7 +68,7 @@ export class Sound {
   constructor({ program, args }: SoundProgram, does: string) {
     this.#program = program;
     this.#child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
-    // A program that has left is told by how it ended, not by the pipe.
+    // The exit code of a program that has left reports the failure; the broken pipe does not.
     this.#child.stdin!.on('error', () => {});
     this.#child
       .stderr!.setEncoding('utf8')
@@ -113,7 +113,7 @@ export function loudspeaker(env: Environment): Sound | null {
   const found = firstInstalled(loudspeakers, env);
   if (found === null) return null;
   const sound = new Sound(found, 'play');
-  // It has nothing to say, and must not wait for a reader.
+  // The program's output is not needed, and a full pipe must not block it.
   sound.output.resume();
   return sound;
 }

@@ -45,7 +45,7 @@ export async function runTalk(io: Io, options: TalkOptions): Promise<void> {
   }
 }
 
-/** A call has no voice of its own to choose: the assistant's is everybody's. */
+/** A call offers no choice of a voice: it uses the assistant's. */
 const othersVoice = (voice: string, assistant = 'NAME'): string =>
   `A call speaks with the voice of its assistant, in every call. To set it: parley assistants update ${assistant} --voice-id ${voice} (parley voices lists them), or in the console.`;
 

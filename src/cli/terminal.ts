@@ -1,4 +1,4 @@
-/** The person's side of a conversation: reads lines, prints text, and tells Ctrl-C from the end of input. */
+/** The person's side of a conversation: reads lines, prints text, and distinguishes Ctrl-C from the end of input. */
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Io, Output } from './io.ts';
@@ -61,7 +61,7 @@ export class Terminal {
       this.#end = () => resolve(null);
     });
     this.#interrupted = this.#leave;
-    // In raw mode Ctrl-C is a key that readline reports; otherwise it is a signal.
+    // Readline reports Ctrl-C as a key in raw mode; otherwise it is a signal.
     this.#reader?.on('SIGINT', this.#signal);
     this.#reader?.on('close', () => {
       this.#closed = true;
@@ -138,7 +138,7 @@ export class Terminal {
   };
 }
 
-/** A secret from the terminal without an echo, or the first line of stdin. Empty if there is none. */
+/** A secret from the terminal without an echo, or the first line of stdin. Empty without input. */
 export function readSecret({ stdin, stderr }: Pick<Io, 'stdin' | 'stderr'>, prompt: string): Promise<string> {
   const terminal = stdin.isTTY === true;
   const echo = new Echo(stderr);

@@ -162,7 +162,7 @@ async function writeAll(pieces: AsyncIterable<Uint8Array>, target: NodeJS.Writab
   }
 }
 
-/** Sample rates that a transcription accepts; audio of another rate is resampled to that of recognition. */
+/** Sample rates that a transcription accepts; audio of another rate is resampled to the rate of recognition. */
 const [rateMin, rateMax, rateOther] = [8000, 48_000, 16_000];
 
 export async function runListen(io: Io, file: string, options: ListenOptions): Promise<void> {

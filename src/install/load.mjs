@@ -1,8 +1,8 @@
 /**
  * Runs the built command. `serve` runs from one script, since more than half of a server's start went to compiling:
- * V8's work is kept beside the script, for each version and each set of flags of V8, by the first process that runs for
- * a second; who cannot write there compiles again. The other commands are modules, of which each loads a few. The build
- * puts this file beside both.
+ * V8's work is kept beside the script, for each version and each set of flags of V8, by the first process that runs
+ * for a second; who cannot write there compiles again. The other commands load only the modules that they need. The
+ * build puts this file beside both.
  */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -23,20 +23,20 @@ const folder = dirname(fileURLToPath(import.meta.url));
 const file = join(folder, 'server.cjs');
 const kept = join(folder, `server-${cachedDataVersionTag().toString(16)}.compiled`);
 
-/** By then a server has run the functions of a start: only functions that ran are compiled. */
+/** A server has run its start's functions by then: only functions that ran are compiled. */
 const startedAfterMs = 1000;
 
 /**
- * How much the old generation may grow until its next collection, of what outlived the last one. V8 reads the flag
- * after each; a version that does not know it only uses more memory. Set before the start, it would make V8 refuse all
- * that was compiled without it, Node's own modules too.
+ * Growth of the old generation until its next collection, as a percentage of the objects that outlived the last one. V8
+ * reads the flag after each; a version that does not know it only uses more memory. Set before the start, it would
+ * make V8 refuse all that was compiled without it, Node's own modules too.
  */
 const heapFlag = '--heap-growing-percent=150';
 
 /**
  * V8 allocates objects directly in the old generation where the objects of that place in the code outlived a few
- * collections, as those of turns do while many turns run. Each of them then keeps all that it refers to, mostly a whole
- * turn, alive until the next collection of the old generation.
+ * collections, as the objects of turns do while many turns run. Each of them then keeps all that it refers to, mostly
+ * a whole turn, alive until the next collection of the old generation.
  */
 const tenureFlag = '--no-allocation-site-pretenuring';
 

@@ -127,7 +127,7 @@ function papers(folder) {
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
   copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
-  // Its parser is part of the modules.
+  // The modules include the parser.
   copyFileSync(
     join(dirname(fileURLToPath(import.meta.resolve('eventsource-parser'))), '..', 'LICENSE'),
     join(folder, 'LICENSE-eventsource-parser'),

@@ -9,7 +9,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 /** The one module of the client that no browser loads. */
 const unused = './node-socket.ts';
 
-/** Where the console's pages are served. */
+/** Path of the console's pages. */
 const base = '/console/';
 
 /** The build options of all code that runs in a browser. */

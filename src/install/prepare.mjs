@@ -25,7 +25,7 @@ const server = inRoot('dist', 'server.cjs');
 const installing = inRoot('dist', 'installing');
 const loader = new URL('./load.mjs', import.meta.url);
 
-/** Where the built command is, as `import` wants it. */
+/** Location of the built command, as `import` expects it. */
 export const bundleUrl = pathToFileURL(bundle).href;
 
 /** Packages of the embedded voice. A bundle must build where they are not installed. */
@@ -37,7 +37,7 @@ const optional = [
   'wasm-media-encoders',
 ];
 
-/** Beside the script that requires it. */
+/** A file in the folder of the script that requires it. */
 const redisFile = './redis.cjs';
 
 /** Packages left outside the bundle: they load native parts from beside themselves. The rest starts faster inside. */
@@ -127,7 +127,7 @@ async function runNpm(doing, command, ...options) {
   if (npm.status !== 0) throw new PrepareError(`npm ${command} failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
 }
 
-/** npm tells a failure in many lines: the first few name it, the last ones only its log file. */
+/** npm reports a failure in many lines: the first few name it, the last ones only its log file. */
 function reasonOf(output) {
   const lines = output.split('\n').map((line) => line.replace(/^npm (error|ERR!) ?/, '').trim());
   return (
@@ -162,9 +162,9 @@ export async function build() {
   // The bundle is as old as its newest source, so that a file edited during the build counts as newer. Rounded up: a
   // file's time is finer than ours.
   const stamp = (Math.ceil(sources) + 1) / 1000;
-  // Written beside and renamed, so that a process that starts meanwhile reads the old bundle or the new one: parts
-  // before what loads them, and what the bundle's age is told by last. Chunks of earlier builds stay for processes that
-  // still run them.
+  // Writes each file under another name and renames it, so that a process that starts meanwhile reads the old bundle
+  // or the new one: chunks come before the scripts that load them; the file whose date shows the bundle's age comes
+  // last. Chunks of earlier builds stay for processes that still run them.
   const entries = outputs.filter(({ path }) => path === commands);
   const parts = outputs
     .filter(({ path }) => path !== commands)
@@ -183,8 +183,9 @@ export async function build() {
 }
 
 /**
- * The same script without a character beyond ASCII, as `load.mjs` reads it. esbuild escapes those of strings; those of
- * tagged templates and of regular expressions it leaves, since `String.raw` and `source` would show the difference.
+ * The same script without a character beyond ASCII, as `load.mjs` reads it. esbuild escapes such characters in
+ * strings, but leaves tagged templates and regular expressions, since `String.raw` and `source` would show the
+ * difference.
  */
 export const asciiOf = (script) =>
   script.replace(/\\[\0-\x7f]|\\?[^\0-\x7f]/g, (found) => {

@@ -1,9 +1,9 @@
 /**
  * Lets processes of one clone take turns: two that install packages at once remove each other's. The turn is a folder
- * with the holder's name as that of a file: its process id, and on Linux when it began, as the id of a process that has
- * died is given to another. It appears with its content or not at all, since a folder is not renamed onto one that has
- * something in it, and it goes only when it is empty, so that nobody removes the turn of another by mistake. The turn
- * of a process that has died is void.
+ * with one file, named after its holder: its process id, and on Linux when it began, as the id of a process that has
+ * died is given to another. It appears with its content or not at all, since a folder is not renamed onto one that
+ * has something in it, and it goes only when it is empty, so that nobody removes the turn of another by mistake. The
+ * turn of a process that has died is void.
  */
 import {
   existsSync,
@@ -55,7 +55,7 @@ function isMoved(own, folder) {
 }
 
 /**
- * The living process whose turn it is; null if there is none. A dead one may have had this process's id, as in a
+ * The living process whose turn it is, or null. A dead one may have had this process's id, as in a
  * container that starts again.
  */
 function holderOf(folder) {

@@ -21,7 +21,7 @@ export interface Diagnosis {
 export interface ExamineOptions {
   readonly clock: Clock;
   readonly ids: Ids;
-  /** Where clients reach the server, through whatever stands in front of it. */
+  /** Address at which clients reach the server, through a proxy if there is one. */
   readonly url?: string | undefined;
 }
 

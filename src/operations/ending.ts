@@ -14,7 +14,7 @@ import type { SupervisorLine } from './supervisor/worker.ts';
 export interface House {
   readonly services: Services;
   readonly edge: Edge;
-  /** The service paths' own port; null if there is none, or if a supervisor has it. */
+  /** The service paths' separate port; null without one, or if a supervisor has it. */
   readonly service: Edge | null;
   readonly http: ProviderHttp;
   readonly log: Log;
@@ -84,8 +84,8 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   await new Promise<void>((resolve) => log.flush(() => resolve()));
 }
 
-/** How long a store may take to seal the stopped turns, in milliseconds. */
+/** Milliseconds that a store may take to seal the stopped turns. */
 const sealGraceMs = 5000;
 
-/** How long open answers may take after every turn has ended, in milliseconds. */
+/** Milliseconds that open responses may take after every turn has ended. */
 const closeGraceMs = 2000;

@@ -108,7 +108,7 @@ function firstWorkspace({ store, ids, clock }: Services): Workspace {
 
 /**
  * Processes that start at once on one empty store all make the same workspace; only the process that moves it first
- * goes on.
+ * continues.
  */
 async function mayInstall(workspace: Workspace, { store }: Services): Promise<boolean> {
   if (store.leaseMs === null) return true;

@@ -50,7 +50,7 @@ export function readSecrets(config: Config, ids: Ids): Secrets {
   return { secret: settled(config.secret, keptSecret), operatorToken: settled(config.operatorToken, keptToken) };
 }
 
-/** The installation's secret, from the setting or its file; null if there is none. Generates none. */
+/** The installation's secret, from the setting or its file, or null. Generates none. */
 export function presentSecret({ secret, store }: Pick<Config, 'secret' | 'store'>): string | null {
   if (secret !== null || store.kind !== 'lmdb') return secret;
   return existsSync(join(store.folder, keptSecret.name)) ? read(store.folder, keptSecret) : null;

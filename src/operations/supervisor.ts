@@ -183,7 +183,7 @@ class Supervisor {
     this.#fill();
   }
 
-  /** How many workers are not leaving. */
+  /** Number of workers that are not leaving. */
   get #staying(): number {
     return [...this.#members].filter(({ leaving }) => !leaving).length;
   }
@@ -237,5 +237,5 @@ class Supervisor {
   }
 }
 
-/** How long answers on the management port may take after every worker has ended, in milliseconds. */
+/** Milliseconds that responses on the management port may take after every worker has ended. */
 const serviceGraceMs = 1000;

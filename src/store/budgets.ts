@@ -13,7 +13,7 @@ const minuteSeconds = 60;
 export const minuteOf = (atMs: number): number => Math.floor(atMs / 1000 / minuteSeconds) * minuteSeconds;
 
 /**
- * When a key was used last, from its buckets: each request is charged to one of them at least. Null if there are none.
+ * The key's time of last use, from its buckets: each request is charged to at least one. Null without buckets.
  */
 export function usedAtOf(buckets: Buckets): number | null {
   const times = Object.values(buckets).map(({ at }) => at);

@@ -14,11 +14,11 @@ interface Reckoning {
 }
 
 /**
- * Milliseconds that a store's clock may be corrected by, or differ from that of its replica, without having been set.
+ * Milliseconds that a store's clock may be corrected by, or differ from its replica's clock, without having been set.
  */
 export const setMsMin = 2000;
 
-/** How far two clocks may drift apart in a millisecond: each is slewed by at most 1/2000. */
+/** Largest drift of two clocks in a millisecond: each is slewed by at most 1/2000. */
 const driftMax = 1 / 1000;
 
 export class StoreClock implements Clock {

@@ -26,7 +26,7 @@ export function packRow(record: unknown, odd = false): Uint8Array {
   return packer.pack(row) ?? packr.pack(row);
 }
 
-/** How a record is packed: by its shape, or `odd`; with the names of its fields if it is neither. */
+/** Packing of a record: by its shape, as `odd`, or with the names of its fields if neither applies. */
 export type RowForm = ShapeName | 'odd';
 
 export function packed(record: unknown, form?: RowForm): Uint8Array {

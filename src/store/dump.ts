@@ -105,7 +105,7 @@ export interface TurnRow {
      * all.
      */
     readonly released?: number;
-    /** Its calls of tools, in their order; absent where there are none. */
+    /** The message's tool calls, in their order; absent if empty. */
     readonly calls?: readonly ToolCall[];
   } | null;
 }
@@ -143,7 +143,7 @@ export type DumpRow =
   | MemoryRow
   | UsageRow;
 
-/** Where an export continues: at this workspace, or at this session of it. */
+/** Position at which an export continues: at this workspace, or at this session of it. */
 export interface DumpPlace {
   readonly workspaceId: string;
   readonly sessionId: string | null;
@@ -164,7 +164,7 @@ export interface DumpSource {
   rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow>;
 }
 
-/** How far a store has loaded the rows of a file. */
+/** Progress of a store in loading the rows of a file. */
 export interface DumpProgress {
   /** The export's id. */
   readonly id: string;
@@ -177,7 +177,10 @@ export interface DumpTarget {
   readonly name: string;
   open(): Promise<void>;
   close(): Promise<void>;
-  /** How far this export has been loaded before; rejects with `DumpRefused` if the store holds anything else. */
+  /**
+   * Reads the number of this export's rows that were loaded before; rejects with `DumpRefused` if the store holds any
+   * other rows.
+   */
   progress(id: string): Promise<DumpProgress>;
   /**
    * Loads rows, and then records how far that reaches. Every row is set and none is added to, so a row that is loaded
@@ -194,7 +197,7 @@ export const holdsOtherData = (): DumpRefused =>
     'The store holds other data. Import into an empty one (a new folder, another database of Redis) before a server first starts on it.',
   );
 
-/** Why a store cannot be opened. */
+/** Reason why a store cannot be opened. */
 export const importUnfinished =
   'An import into this store was cut. Run parley import again with the same file: it goes on where it was.';
 
@@ -213,13 +216,13 @@ export interface Holdings {
     workspaceId: string,
     from: string | null,
   ): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
-  /** In the order of their ends, then by name. */
+  /** Ordered by end, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
-  /** By assistant and key; each hour before its seconds. */
+  /** Ordered by assistant and key; each hour before its seconds. */
   usage(workspaceId: string): AsyncIterable<UsageRow>;
 }
 
-/** How long a bucket takes from its deepest debt until it is full, in milliseconds. */
+/** Milliseconds that a bucket takes from its deepest debt until it is full. */
 export const bucketFullMs = 120_000;
 
 /** The rows of all workspaces, in the common order. */

@@ -35,8 +35,8 @@ export interface Engine {
   /** Lets other ready work run first: other requests during a long scan, other decisions before a batch is written. */
   pause(): Promise<void>;
   /**
-   * For an engine that accepts more than it has written for good: rejects if it will soon refuse writes; resolves once
-   * that is over.
+   * Exists if the engine accepts more than it has made durable: rejects if it will soon refuse writes; resolves once
+   * that has ended.
    */
   sound?(): Promise<void>;
 }

@@ -44,7 +44,8 @@ export interface Base extends Engine {
 /** After a failure of the database, one in so many chances to write to it is used. */
 const retryEvery = 64;
 /**
- * How many times the bounds may wait in the journal while the database is busy with earlier rows, and while it fails.
+ * Multiples of the bounds: the first may wait in the journal while the database is busy with earlier rows, the second
+ * while it fails.
  */
 const behindMax = 2;
 const backlogMax = 8;
@@ -61,7 +62,7 @@ export interface JournalOptions {
   readonly acceptLoss?: string | null;
   /** Reports in a sentence a loss that was accepted or mended. */
   readonly notify?: (sentence: string) => void;
-  /** How many rows and bytes may wait before the database gets them, and how many rows a transaction has. */
+  /** Number of rows and bytes that may wait before the database gets them, and number of rows in a transaction. */
   readonly bounds?: Readonly<Record<'journalRowsMax' | 'journalBytesMax' | 'journalChunkRows', number>>;
 }
 
@@ -96,7 +97,7 @@ export class JournaledEngine implements Engine {
   #next = 0;
   #name: string | null = null;
   #taking: Promise<boolean> | null = null;
-  /** The last flush of a record; the record's rows wait for the database once it is over. */
+  /** The last flush of a record; the record's rows then wait for the database. */
   #flushing: Promise<void> | null = null;
   /** Whether the database's last write failed, and how many chances to write there were since. */
   #failed = false;
@@ -333,7 +334,7 @@ export class JournaledEngine implements Engine {
       before.close();
       this.#segment = null;
     }
-    // It is replaced in one step: the database needs a file of this name.
+    // The file is replaced in one step: the database needs a file of this name.
     const segment = new Segment(join(this.#folder, 'journal-new'), this.#next);
     try {
       this.#base.verify?.();

@@ -5,8 +5,7 @@ import type { UsageQuery } from './store.ts';
 const plain = /^(?:[\w-]{1,64}|~[\w-]{43})$/;
 
 /**
- * Returns an id as a part of a key: it cannot leave its place and has a bounded length, whatever a client sends as an
- * id.
+ * Returns an id as a part of a key: for any id that a client sends, it stays within its part and has a bounded length.
  */
 export const part = (id: string): string => (plain.test(id) ? id : digest(id));
 

@@ -33,15 +33,15 @@ export class Draft {
     this.rows.push([key, packed(record, form)]);
   }
 
-  /** As `put`, for a key that has no row: one that is soon removed again need never reach the database. */
+  /** Works like `put`, for a key without a row: if it is soon removed, it need never reach the database. */
   create(key: string, record: unknown, form?: RowForm): void {
     this.put(key, record, form);
     this.fresh = this.fresh.concat(key);
   }
 
   /**
-   * As `put`, for a row that later decisions read: the ledger keeps the record in memory too, unless it is long, so
-   * that they need not unpack it.
+   * Works like `put`, for a row that later decisions read: the record also stays in memory, unless it is long, and
+   * need not be unpacked.
    */
   keep(key: string, record: unknown, form?: RowForm): void {
     const row = packed(record, form);
@@ -50,8 +50,8 @@ export class Draft {
   }
 
   /**
-   * As `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch. A draft changes
-   * the row in no other way too.
+   * Works like `keep`, for a short row that many decisions of a batch replace: it is packed once for the batch.
+   * Within a draft, the row changes only in this way.
    */
   count(key: string, record: readonly number[]): void {
     this.counts.push([key, record]);
@@ -276,7 +276,7 @@ export class Ledger {
   #batch(): Batch {
     if (this.#collecting === null) {
       this.#collecting = new Batch();
-      // A pause gathers decisions: for the event loop each request and each answer of a provider is a tick of its own,
+      // A pause gathers decisions: each request and each provider response is a separate iteration of the event loop,
       // and a batch costs more than a decision.
       if (this.#inFlight === null) void this.#engine.pause().then(() => this.#flush());
     }
@@ -292,7 +292,7 @@ export class Ledger {
       this.#apply(batch, draft);
       batch.packCounts();
     } catch (error) {
-      // Nothing waits for this call: its decisions would wait for ever.
+      // Reports a call that nothing awaits: its decisions would wait for ever.
       return this.#drop(batch, error);
     }
     this.#collecting = null;

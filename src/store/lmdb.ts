@@ -35,7 +35,7 @@ export interface LmdbOptions {
   readonly ownership?: Partial<OwnershipOptions>;
 }
 
-/** How long LMDB may take to close. */
+/** Milliseconds that LMDB may take to close. */
 const closeMsMax = 5000;
 
 export class LmdbEngine implements Base {
@@ -97,9 +97,9 @@ export class LmdbEngine implements Base {
   }
 
   /**
-   * Goes on with a copy of the database, and leaves the file and its locks to an owner that has lapsed: should it live
-   * after all, it may be in the middle of a transaction. LMDB never writes over the pages of the last state that it
-   * committed, so the copy is whole.
+   * Continues with a copy of the database, and leaves the file and its locks to an owner that has lapsed: should it
+   * live after all, it may be in the middle of a transaction. LMDB never writes over the pages of the last state that
+   * it committed, so the copy is whole.
    */
   async #leaveDatabase(): Promise<void> {
     const [file, copy] = [dataFile(this.#folder), join(this.#folder, 'data-new.mdb')];
@@ -122,8 +122,8 @@ export class LmdbEngine implements Base {
         path: this.#folder,
         noSubdir: false,
         encoding: 'binary',
-        // We make the batches. Without this option lmdb would wait for the event loop's next turn, and a failed commit
-        // would reject a promise of its own that has no handler.
+        // We make the batches. Without this option lmdb would wait for the event loop's next iteration, and a failed
+        // commit would reject an internal promise without a handler.
         eventTurnBatching: false,
         overlappingSync: true,
       });
@@ -143,7 +143,7 @@ export class LmdbEngine implements Base {
     try {
       database.transactionSync(() => isOf(database.get(ownerKey), this.#ownership.id) && database.removeSync(ownerKey));
     } catch {
-      // On a full disk the row stays; it becomes void when this process ends.
+      // The row stays on a full disk; it becomes void when this process ends.
     }
     await this.#awaitClose(database);
     this.#ownership.release();

@@ -3,9 +3,7 @@ import { limits } from '../base/limits.ts';
 import type { By, CatalogKind, Move, Snapshot, TurnPast } from './store.ts';
 import { packRow, unpackRow } from './codec.ts';
 
-/**
- * How many rows of an actor are kept: those that are shown, and as many before them that one of them is a checkpoint.
- */
+/** Number of stored rows of an actor: the rows that are shown, and enough rows before them to include a checkpoint. */
 export const movesKept = limits.historyKept + limits.historyCheckpointSteps;
 
 /** Credentials have no machine, and a workspace's is not stored. */

@@ -24,7 +24,7 @@ const shortText = 0x40;
 /** The length of the header of a text with this many bytes. */
 const headBytes = (bytes: number): number => (bytes < 0x20 ? 1 : bytes < 0x100 ? 2 : bytes < 0x10000 ? 3 : 5);
 
-/** Before the type of a list with two bytes; there is none with one. */
+/** One less than msgpack's type of a list with a two-byte length; a list with a one-byte length has no type. */
 const listKind = 0xdb;
 
 const copyAscii = createCopyAscii();
@@ -75,7 +75,7 @@ function encode(value: string, from: number, target: Uint8Array, at: number): nu
 class Packer {
   #slab = Buffer.allocUnsafeSlow(slabBytes);
   #view = new DataView(this.#slab.buffer);
-  /** Where the row begins, and where its next byte goes. */
+  /** Start of the row, and position of its next byte. */
   #start = 0;
   #at = 0;
 
@@ -97,8 +97,8 @@ class Packer {
   }
 
   /**
-   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits; a
-   * lone surrogate becomes U+FFFD, as in an argument of its own.
+   * Lists of texts, for a script in Redis: bytes as texts, because Redis reads no bytes, and numbers as their digits;
+   * a lone surrogate becomes U+FFFD, as in a separate argument.
    */
   packTexts(lists: readonly (readonly (string | number | Uint8Array)[])[]): Buffer {
     this.#begin();
@@ -133,7 +133,7 @@ class Packer {
     return complete ? this.#row() : null;
   }
 
-  /** A row that needed a slab of its own is copied: the slab has room for three bytes a character. */
+  /** A row that needed a separate slab is copied: the slab has room for three bytes a character. */
   #row(): Buffer {
     const row = this.#slab.subarray(this.#start, this.#at);
     return this.#slab.length > slabBytes ? Buffer.from(row) : row;
@@ -245,7 +245,7 @@ class Packer {
     this.#at += 1 + bytes;
   }
 
-  /** As an extension of msgpackr. */
+  /** Packed as an extension of msgpackr. */
   #writeUndefined(): void {
     this.#slab[this.#at] = 0xd4;
     this.#slab[this.#at + 1] = 0;

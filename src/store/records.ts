@@ -78,7 +78,7 @@ export interface TurnPast {
   readonly spoken?: boolean;
   /** The events that moved the machine, oldest first, with their fields: the first `turnEventsKept`. */
   readonly events: readonly { readonly type: string; readonly at: number }[];
-  /** The cause of the stop among them; `null` fields if it had none, or there is none. */
+  /** The cause of the stop among them; its fields are `null` without a cause or without a stop. */
   readonly stoppedBy: Cause;
 }
 
@@ -103,8 +103,8 @@ export interface ModelSettings {
   readonly name: string;
   readonly credentialId: string | null;
   /**
-   * How much of a conversation the model is sent, in estimated tokens. Null or absent, as in rows of versions that had
-   * no such setting: the default.
+   * Maximum of the conversation that is sent to the model, in estimated tokens. Null or absent, as in rows of
+   * versions that had no such setting: the default.
    */
   readonly historyTokensMax?: number | null;
   readonly systemPrompt: string | null;
@@ -127,7 +127,7 @@ export interface VoiceSettings {
 export interface LinkSettings {
   /** Unique: at most one assistant of the installation has it. */
   readonly slug: string | null;
-  /** As they were given: absent means the default, null means no limit, 0 refuses every request. */
+  /** Values as they were given: absent means the default, null means no limit, 0 refuses every request. */
   readonly limits: Readonly<Partial<Record<LinkLimitName, number | null>>>;
   readonly origins: readonly string[];
 }
@@ -150,7 +150,7 @@ export interface Assistant {
    */
   readonly toolIds?: readonly string[];
   readonly toolRoundsMax?: number;
-  /** Its name for clients of other protocols (contract 14). Absent in rows of versions without one. */
+  /** The assistant's name for clients of other protocols (contract 14). Absent in rows of versions without one. */
   readonly alias?: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -210,12 +210,12 @@ export interface Credential {
 }
 
 /**
- * A charge to a limit that cannot be refused, because the use is over, or (with a cost below zero) a refund. It is part
- * of the step that causes it, so that it is applied once, as that step is.
+ * A charge to a limit that cannot be refused, because the use has ended, or (with a cost below zero) a refund. It is
+ * part of the step that causes it, so that it is applied once, as that step is.
  */
 export type SettledLimit =
   /**
-   * Charged to the period that began at `sinceMs`. A period that is over keeps its count: nothing reads it any more.
+   * Charged to the period that began at `sinceMs`. A period that has ended keeps its count: nothing reads it any more.
    */
   | {
       readonly kind: 'counter';
@@ -242,7 +242,7 @@ export type SettledLimit =
     };
 
 /**
- * How long a session of the link has counted against the assistant's minutes (contract 9): from a message to a while
+ * Time that a session of the link has counted against the assistant's minutes (contract 9): from a message to a while
  * after its turn.
  */
 export interface LinkClock {
@@ -312,18 +312,18 @@ export interface Session {
   /** Absent where no visitor holds the conversation. */
   readonly link?: SessionLink;
   /**
-   * The open call, and the milliseconds since the epoch until which its process has said that it is open; `turnId`: its
-   * last turn, absent before its first. Absent where there is none.
+   * The open call, and the milliseconds since the epoch until which its process has said that it is open; `turnId`:
+   * its last turn, absent before its first. Absent without an open call.
    */
   readonly call?: { readonly id: string; readonly untilMs: number; readonly turnId?: string };
   /**
-   * How many of the messages before it the model of the last turn was not sent, because there were too many. Absent
-   * where that never happened.
+   * Number of earlier messages that were not sent to the model of the last turn, because there were too many. Absent
+   * if that never happened.
    */
   readonly historyLeftOut?: number;
   /**
    * The calls of the last turn that wait for `tool_results`, and the index of their message: a turn in flight has
-   * answered or declined them. Absent where there are none.
+   * answered or declined them. Absent without such tool calls.
    */
   readonly pending?: { readonly index: number; readonly calls: readonly PendingCall[] };
   /**
@@ -334,7 +334,7 @@ export interface Session {
   readonly opening?: { readonly index: number; readonly text: string };
 }
 
-/** `content_filter` is for clients of OpenAI's API; others are told `end`. */
+/** `content_filter` is for clients of OpenAI's API; other clients get `end`. */
 export type StopReason = 'end' | 'length' | 'content_filter' | 'aborted' | 'error' | 'expired' | 'tool_calls';
 
 export interface Message {
@@ -348,7 +348,7 @@ export interface Message {
   readonly createdAt: number;
   /** Absent where it was typed, and while it streams. */
   readonly voice?: SpokenVoice | HeardVoice;
-  /** The calls of its turn, in the model's order. Absent where there are none. */
+  /** The turn's tool calls, in the model's order. Absent if empty. */
   readonly toolCalls?: readonly ToolCall[];
 }
 
@@ -368,7 +368,7 @@ export interface Turn {
   readonly sessionId: string;
   /** The assistant's message. */
   readonly messageId: string;
-  /** That message's index in the transcript; the user's message, if there is one, is just before it. */
+  /** The message's index in the transcript; the user's message, if the turn has one, is just before it. */
   readonly messageIndex: number;
   readonly status: 'streaming' | 'completed' | 'aborted' | 'failed';
   readonly stopReason: StopReason | null;
@@ -382,17 +382,17 @@ export interface Turn {
   /** Absent where no call speaks its reply. */
   readonly spoken?: true;
   /**
-   * Absent where no visitor's limits paid for the turn, and once it is over: a visitor's address must not outlast its
+   * Absent where no visitor's limits paid for the turn, and after its end: a visitor's address must not outlast its
    * hour.
    */
   readonly link?: TurnLink;
   /** Absent where no calls waited. */
   readonly answered?: AnsweredCalls;
-  /** It answers results of calls: it has no message of the user. */
+  /** The turn answers results of tool calls: it has no message of the user. */
   readonly unasked?: true;
   /**
-   * How many calls its own message has, and how many it sent, those that it was approved included. Absent before its
-   * end, and where there were none.
+   * Number of tool calls in the turn's message, and number of tool calls that it sent, including approved ones.
+   * Absent before its end, and without tool calls.
    */
   readonly calls?: { readonly made: number; readonly sent: number };
 }

@@ -60,7 +60,7 @@ export class RedisStore implements Store {
   readonly limits: RedisLimits;
   readonly usage: RedisUsage;
   readonly requests: RedisRequests;
-  /** Beside the store: the load of all processes. */
+  /** The load of all processes, stored next to the sessions. */
   readonly loadBoard: LoadBoard;
   readonly history: RedisHistory;
   readonly pubSub: PubSub;
@@ -177,13 +177,13 @@ export const redisStore = (url: string, options: RedisOptions): Store => new Red
 const databaseOf = (url: string): number => (isCluster(url) ? 0 : Number(new URL(url).pathname.slice(1)));
 
 /**
- * The id of the installation that is stored there; makes it if there is none. Channels have it in their names, because
- * all databases of a Redis share one space of channels.
+ * The id of the installation that is stored there; creates it if it is missing. Channels have it in their names,
+ * because all databases of a Redis share one space of channels.
  */
 async function installationOf(link: RedisLink, roots: Roots, database: number, ids: Ids): Promise<string> {
   const made = ids.secret();
   const id = textOfReply(await link.run('read-installation', roots.registry, { database, id: made }));
-  // Without a replica the id is lost if the primary is: no reason to refuse a start that was only to read.
+  // The id is lost with its primary if no replica has it: no reason to refuse a start that only reads.
   if (id === made) await link.confirmDurable(roots.registry).catch(() => {});
   return id;
 }

@@ -37,7 +37,8 @@ function begins({ id, visitor }: Session, text: string): boolean {
 }
 
 /**
- * How far a session's id may be from its `createdAt`: a process whose clock went back makes ids that are ahead of it.
+ * Largest distance of a session's id from its `createdAt`: a process whose clock went back makes ids that are ahead
+ * of it.
  */
 const slackMs = 86_400_000;
 

@@ -188,8 +188,8 @@ function merged(old: readonly string[], late: readonly string[]): string[] {
 const byBytes = (a: string, b: string): number => (a < b ? -1 : 1);
 
 /**
- * Merges rows with a newer layer: its entry replaces the row of the same key, or stands among the rows if there is
- * none. Both must have the same order.
+ * Merges rows with a newer layer: its entry replaces the row of the same key, or is inserted if there is no such row.
+ * Both must have the same order.
  */
 export function* overlaid<Under, Over>(
   rows: Iterable<readonly [string, Under]>,

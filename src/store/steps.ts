@@ -115,8 +115,7 @@ export function storeOf({ name, leaseMs, pubSub }: Facts, stepFor: (name: StepNa
 }
 
 /**
- * The store with other steps in place of some of its own. `change` is called once for each name; where it returns
- * undefined, the step stays.
+ * The store with some steps replaced. `change` is called once for each name; if it returns undefined, the step stays.
  */
 export function wrapStore(store: Store, change: (name: StepName, plain: AnyStep) => AnyStep | undefined): Store {
   return storeOf(store, (name) => {

@@ -107,8 +107,8 @@ const octal = (mode: number): string => (mode & 0o777).toString(8);
 const othersMay = (mode: number): boolean => process.platform !== 'win32' && (mode & 0o077) !== 0;
 
 /**
- * The store's files, of which others may read none: a folder that is open now, or was copied from, shows them. Each
- * secret has a check of its own.
+ * The store's files, which only their owner may read: other users could read a folder that is open now, or have
+ * copied from it. Each secret has a separate check.
  */
 async function filesCheck(folder: string): Promise<Finding> {
   const names = (await readdir(folder)).filter((name) => name !== 'secret' && name !== 'operator-token').sort();

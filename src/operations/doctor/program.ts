@@ -84,7 +84,7 @@ function sentence(run: () => unknown): string | null {
   }
 }
 
-/** Where a build of uWebSockets.js loads. */
+/** Platforms on which a build of uWebSockets.js loads. */
 const engineHome =
   'Linux on x64, with glibc 2.27 and Node 20 or 22 or with glibc 2.38 and Node 24 or 26, with the packages installed by that Node (npm ci)';
 

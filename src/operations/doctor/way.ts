@@ -87,7 +87,7 @@ function otherScheme(found: string, protocol: string, publicUrl: string | null):
   );
 }
 
-/** uWebSockets.js takes no HTTP/1.0, which nginx speaks to servers unless it is told otherwise. */
+/** uWebSockets.js takes no HTTP/1.0, which nginx speaks to servers by default. */
 const oldVersion = ({ origin }: URL): Finding =>
   fail(
     `${origin} answers 505: the proxy speaks HTTP/1.0 to the server, which uWebSockets.js does not take`,

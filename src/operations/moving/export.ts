@@ -33,7 +33,7 @@ export interface ExportOptions {
 export interface Exported {
   readonly rows: number;
   readonly counts: Counts;
-  /** Rows kept from an interrupted export; null if there was none to continue. */
+  /** Rows kept from an interrupted export; null if the export starts anew. */
   readonly resumed: number | null;
   /** Credentials that do not open with the secret, and so will not open anywhere. */
   readonly unopened: number;
@@ -114,7 +114,7 @@ async function* linesOf(
 
 /**
  * Renames the file of an interrupted export to `earlier` and returns its rows before the last workspace or session in
- * it, from which the export continues. Null if there is none, or if the store has left the state that was read.
+ * it, from which the export continues. Null without such a file, or if the store has left the state that was read.
  */
 async function partOf(
   growing: string,

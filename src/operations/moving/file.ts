@@ -11,7 +11,7 @@ import { DumpRefused } from '../../store/dump.ts';
 
 const isPacked = (path: string): boolean => path.endsWith('.gz');
 
-/** How many bytes are passed on at a time. */
+/** Bytes passed on at a time. */
 const chunkCharacters = 64 * 1024;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The file: a header, rows and a closing line, each a JSON object on a line of its own. The closing line holds how many
+ * The file: a header, rows and a closing line, one JSON object a line. The closing line holds how many
  * rows of each kind there are and a digest of them; two exports of the same state have the same digest.
  */
 import { createHash } from 'node:crypto';

@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import { signalChild } from '../../base/signals.ts';
 import type { FromSupervisor } from './messages.ts';
 
-/** How a worker ended: one of the two is null. */
+/** Exit code or signal of an ended worker: one of the two is null. */
 export interface WorkerEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -13,7 +13,7 @@ export interface WorkerEnd {
 
 export class SupervisedWorker {
   readonly worker: Worker;
-  /** How long its successor waits if it dies. */
+  /** Milliseconds that its successor waits if it dies. */
   readonly restartMs: number;
   /** Resolves with true once the worker listens, or with false if it ends before. */
   readonly listening: Promise<boolean>;

@@ -12,7 +12,7 @@ interface Round {
 export class Rounds {
   readonly #clock: Clock;
   readonly #members: ReadonlySet<SupervisedWorker>;
-  /** By request number. */
+  /** Pending requests, by number. */
   readonly #open = new Map<number, Round>();
   #requests = 0;
 

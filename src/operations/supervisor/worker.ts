@@ -85,7 +85,7 @@ export class SupervisorLine {
 
   async #measure(request: number): Promise<void> {
     if (this.#orders === null) return;
-    // Without an answer the scrape waits until its timeout and uses the last samples.
+    // The scrape waits for a missing response until its timeout, and then uses the last samples.
     const samples = await this.#orders.measure().catch(() => null);
     if (samples !== null) await this.#tell({ type: 'measured', request, samples });
   }

@@ -28,10 +28,10 @@ interface Looked {
   readonly taken: bucketOf.Take;
 }
 
-/** How many buckets each request checks for dropping: more than it can add, so that the memory shrinks by itself. */
+/** Number of buckets that each request checks for dropping: more than it can add, so that the memory shrinks. */
 const droppedPerTake = 4;
 
-/** How many buckets may wait for a batch; more of them cause one. */
+/** Number of buckets that may wait for a batch; one more causes a batch. */
 const unwrittenMax = 1024;
 
 export class EmbeddedBudgets {
@@ -117,8 +117,8 @@ export class EmbeddedBudgets {
   }
 
   /**
-   * Moves the buckets back with the wall clock: a client that waits as it was told passes although the clock was set
-   * back. A clock that is set ahead refills.
+   * Moves the buckets back with the wall clock: a client that waits for the reported time passes although the clock
+   * was set back. A clock that is set ahead refills.
    */
   #follow(): void {
     const setMs = this.#settings?.readSetMs() ?? 0;

@@ -22,7 +22,7 @@ import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
 
-/** Where the key with a public id, or the assistant with a slug or an alias, is stored. */
+/** Location of the key with a public id, or of the assistant with a slug or an alias. */
 interface PlaceRow {
   readonly workspaceId: string;
   readonly id: string;
@@ -204,7 +204,7 @@ export class EmbeddedCatalog implements Catalog {
     draft.put(key, { workspaceId, id } satisfies PlaceRow);
   }
 
-  /** As with slugs. */
+  /** Same order as for slugs. */
   #moveAlias(draft: Draft, before: Assistant, after: Assistant): void {
     const held = after.alias ? this.#ledger.get<PlaceRow>(keys.alias(after.workspaceId, after.alias)) : undefined;
     if (held !== undefined && keptAlias(before, after)) return;

@@ -52,7 +52,7 @@ export class Ends {
     return later.map(({ name }) => name);
   }
 
-  /** Where an entry stands, or would stand. */
+  /** Position of an entry, or the position at which it would be inserted. */
   #place({ name, endMs }: Entry): number {
     let [low, high] = [0, this.#sorted.length];
     while (low < high) {

@@ -10,7 +10,7 @@ import * as keys from './keys.ts';
 import type { StoredTurn } from './rows.ts';
 
 /**
- * A turn in flight, whole: neither the turn nor its messages nor the step that began it has a row of its own before the
+ * A turn in flight, whole: neither the turn nor its messages nor the step that began it has a separate row before the
  * turn's end.
  */
 export interface FlightRow {
@@ -28,22 +28,22 @@ export interface FlightRow {
   /** Absent in rows of versions without requests to stop. */
   readonly stop?: StopRequest | null;
   /**
-   * The end of the lease that the last takeover requested. It identifies the takeover if it is sent again, whatever
-   * became of that lease.
+   * The end of the lease that the last takeover requested. It identifies the takeover if it is sent again, even after
+   * that lease has ended.
    */
   readonly seizedUntilMs?: number;
   readonly turn: Turn;
   /** The answer of the step that began the turn, to return it again. */
   readonly begun: StoredTurn['begun'];
-  /** The user's message. Absent in flights of imports and of earlier versions, which gave it a row of its own. */
+  /** The user's message. Absent in flights of imports and of earlier versions, which gave it a separate row. */
   readonly said?: Message;
-  /** The step that began the turn. Absent where the step has a row of its own, and where it has none. */
+  /** The step that began the turn. Absent if the step has a separate row, or is not recorded. */
   readonly move?: MoveRow | null;
   /** Code points that readers may see; -1 hides the turn. Absent where they see all that is stored. */
   readonly released?: number | undefined;
-  /** How many calls it has, each in a row of its own. */
+  /** Number of the turn's tool calls, each in a separate row. */
   readonly calls?: number;
-  /** How many calls have ended in the message that its steps amend. */
+  /** Number of ended tool calls in the message that its steps amend. */
   readonly amended?: number;
 }
 
@@ -69,7 +69,7 @@ export interface Flight {
 
 export const slotNameOf = ({ slotName }: FlightRow): string => slotName ?? 'api';
 
-/** Returns the row of a turn in flight, in the form of a turn that is over. */
+/** Returns the row of a turn in flight, in the form of a turn that has ended. */
 export const turnRowOf = ({ turn, begun }: FlightRow): StoredTurn => ({ turn, begun, finished: null });
 
 /** The committed state of a turn. */
@@ -85,9 +85,9 @@ const slotsOf = (workspaceId: string, name: string): string => `${workspaceId}/$
 
 export class Flights {
   readonly #ledger: Ledger;
-  /** By the turn's id; an id hardly ever has more than one. */
+  /** Flights by turn id; an id hardly ever has more than one. */
   readonly #byTurn = new Map<string, Flight[]>();
-  /** By workspace and name: when each slot runs out. */
+  /** Expiry times of the slots, by workspace and name. */
   readonly #slots = new Map<string, Map<string, number>>();
 
   constructor(ledger: Ledger) {

@@ -12,8 +12,8 @@ import * as keys from './keys.ts';
 import type { StoredSession, StoredTurn, TurnMoves } from './rows.ts';
 
 /**
- * A step, or both steps of a turn: a version before this one wrote these under the number of the second, and so does
- * the withdrawal of a turn that is over.
+ * A step, or both steps of a turn: an earlier version stored both under the number of the second, as does the
+ * withdrawal of an ended turn.
  */
 export type MovesRow = MoveRow | TurnMoves;
 
@@ -65,7 +65,7 @@ export function turnMovesOf(begun: MoveRow | null | undefined, move: Move | null
 
 const seqOf = (row: MovesRow): number => moveRowsOf(row).at(-1)?.[0] ?? 0;
 
-/** The newest steps among those of turns that are over, which come in no order. */
+/** The newest steps of ended turns, which have no fixed order. */
 export class NewestMoves {
   #rows: TurnMoves[] = [];
 
@@ -106,7 +106,7 @@ export class EmbeddedHistory implements HistoryStore {
     );
   }
 
-  /** Returns the key to go on from, or null; other work gets a turn before that. */
+  /** Returns the key to continue from, or null; yields to the event loop first. */
   async #readTurns(from: string, to: string, ofTurns: NewestMoves): Promise<string | null> {
     let looked = 0;
     for (const [key, turn] of this.#ledger.scan<StoredTurn>(from, to)) {

@@ -28,10 +28,10 @@ function ofTurn({ workspaceId, sessionId, turnId }: TurnPlace): typeof lastTurn 
 /** A workspace's session within a key. */
 const placed = (workspaceId: string, sessionId: string): string => ofSession(workspaceId, sessionId).text;
 
-/** By their count. `padStart` makes such a text anew with each call. */
+/** Zeros, indexed by their count. `padStart` would make such a text anew with each use. */
 const zeros = Array.from({ length: 16 }, (_, count) => '0'.repeat(count));
 
-/** At most 15 digits. */
+/** Pads a number of at most 15 digits with zeros. */
 function padded(number: number, digits: number): string {
   const text = String(number);
   return text.length < digits ? zeros[digits - text.length]! + text : text;
@@ -99,7 +99,7 @@ export const memory = (workspaceId: string, scope: string, key: string): string 
 export const memoryEnds = 'memory-end/';
 export const memoryEnd = (untilMs: number, memoryKey: string): string =>
   `${memoryEnds}${padded(untilMs, 15)}/${memoryKey}`;
-/** Where the index of memories that last beyond a time begins. */
+/** First key of the index for memories that expire after a time. */
 export const memoryEndsAfter = (nowMs: number): string => `${memoryEnds}${padded(nowMs + 1, 15)}/`;
 
 export const keyBudgets = (workspaceId: string, keyId: string): string => `budget/${part(workspaceId)}/${part(keyId)}/`;
@@ -110,7 +110,7 @@ export const limits = (workspaceId: string): string => `limit/${part(workspaceId
 export const limit = (workspaceId: string, name: string): string => limits(workspaceId) + part(name);
 
 export const usageOf = (grain: Grain, workspaceId: string): string => `usage-${grain}/${part(workspaceId)}/`;
-/** Where the rows of these assistants' accounts are, behind a prefix; null for all. */
+/** Key ranges of the accounts of these assistants under a prefix; null for all. */
 export const accountSpans = (prefix: string, assistantIds: readonly string[] | null): [from: string, to: string][] =>
   assistantIds === null
     ? [[prefix, endOf(prefix)]]

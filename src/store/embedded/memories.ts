@@ -15,7 +15,7 @@ export class Memories implements RequestStore {
     return lasting(this.#ledger.committed<IdempotencyRecord>(keys.memory(workspaceId, scope, key)), nowMs);
   }
 
-  /** As `find`, for decisions. */
+  /** Works like `find`, for decisions. */
   newest(workspaceId: string, scope: string, key: string, nowMs: number): IdempotencyRecord | null {
     return lasting(this.#ledger.get<IdempotencyRecord>(keys.memory(workspaceId, scope, key)), nowMs);
   }

@@ -23,7 +23,7 @@ export interface Seat {
 
 export class Places {
   readonly #ledger: Ledger;
-  /** By the key of the limit; the least recently used first. */
+  /** Places by the limit's key, least recently used first. */
   readonly #names = new Map<string, Taken>();
 
   constructor(ledger: Ledger) {

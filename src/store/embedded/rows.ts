@@ -13,15 +13,15 @@ export interface StoredSession {
 }
 
 /**
- * The steps of its session that began and ended a turn. The first is absent where it has a row of its own, as behind an
- * import; each where the step has no history.
+ * The steps of its session that began and ended a turn. The first is absent if it has a separate row, as after an
+ * import; each is absent if its history is not recorded.
  */
 export interface TurnMoves {
   readonly begun?: MoveRow;
   readonly ended?: MoveRow;
 }
 
-/** A turn that is over: one in flight is in the row of its flight. */
+/** An ended turn; the row of its flight holds a turn in flight. */
 export interface StoredTurn {
   readonly turn: Turn;
   /** The answers of the steps that began and finished the turn, to return them again. */
@@ -30,17 +30,17 @@ export interface StoredTurn {
   readonly finished: { readonly fence: Fence; readonly version: number } | null;
   /** True if the finished turn must not be withdrawn any more. */
   readonly claimed?: boolean;
-  /** Absent in rows of imports, and of earlier versions, which gave them rows of their own. */
+  /** Absent in rows of imports, and of earlier versions, which stored them in separate rows. */
   readonly moves?: TurnMoves;
 }
 
-/** Both messages of a turn that is over, under the index of the user's. */
+/** Both messages of an ended turn, under the index of the user's message. */
 export interface ExchangeRow {
   readonly said: Message;
   readonly reply: Message;
 }
 
-/** A greeting, the messages of an import and those of earlier versions have rows of their own. */
+/** A greeting and the messages of imports and earlier versions have separate rows. */
 export type StoredMessage = Message | ExchangeRow;
 
 /** The messages of a row, by index. */

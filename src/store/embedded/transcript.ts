@@ -40,7 +40,7 @@ export class EmbeddedTranscript {
   }
 
   /**
-   * The messages in rows of their own, and of turns that are over, by index; from the one at the cursor on, or before
+   * The messages in separate rows and of ended turns, by index; from the one at the cursor on, or before
    * it; before `until`.
    */
   *#stored(
@@ -62,8 +62,8 @@ export class EmbeddedTranscript {
   }
 
   /**
-   * The index of the message that a hidden turn answers, which is a row of its own behind an import; of its own if it
-   * answers none.
+   * The index of the message that a hidden turn answers, which is a separate row after an import; the turn's first
+   * message if it answers no other.
    */
   #hiddenFrom(workspaceId: string, sessionId: string): number {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
@@ -77,7 +77,7 @@ export class EmbeddedTranscript {
     return this.#inFlight(workspaceId, sessionId, reverse, ({ released }) => released !== -1);
   }
 
-  /** The messages of the session's turns in flight, by the keys that they would have in rows of their own. */
+  /** The messages of the session's turns in flight, by the keys that they would have in separate rows. */
   #inFlight(
     workspaceId: string,
     sessionId: string,
@@ -87,7 +87,7 @@ export class EmbeddedTranscript {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
     const found: [string, () => Message][] = [];
     for (const [, row] of this.#ledger.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
-      // In a folder that this version has only looked into.
+      // Applies to a folder that this version has only read.
       if (row.turn === undefined || !wanted(row)) continue;
       const { place, turn, said, released } = row;
       if (said !== undefined) found.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
@@ -194,7 +194,7 @@ export class EmbeddedTranscript {
     return [...this.#ledger.scan<ToolCall>(prefix, keys.endOf(prefix))].map(([, call]) => call);
   }
 
-  /** The output of a turn that is over. */
+  /** The output of an ended turn. */
   #reply({ workspaceId, sessionId }: TurnPlace, index: number): string {
     return this.#ending(workspaceId, sessionId, index).at(-1)?.content ?? '';
   }

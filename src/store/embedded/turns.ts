@@ -119,7 +119,7 @@ export class EmbeddedTurns implements TurnStore {
     });
   }
 
-  /** The answer of the step that began the turn, if the owner is the same; null if there is none. */
+  /** The answer of the step that began the turn, if the owner is the same, or null. */
   #begunBefore(place: TurnPlace, owner: string): BegunTurn | null {
     const row = this.#newest(place);
     return row?.begun.fence.owner === owner ? { outcome: 'begun', ...row.begun } : null;
@@ -433,7 +433,7 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   /**
-   * Tells readers before the caller has the answer, which is returned as it is: answers come in the order of their
+   * Notifies readers before the caller has the answer, which is returned unchanged: answers come in the order of their
    * steps, and one callback more would let a later one pass.
    */
   #telling<Answer>(place: TurnPlace, decided: Promise<Answer>, shows: (answer: Answer) => boolean): Promise<Answer> {

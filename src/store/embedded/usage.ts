@@ -33,8 +33,7 @@ export class UsageBook implements UsageStore {
     transcriptionSeconds,
   }: CountUsage): Promise<void> {
     return this.#ledger.step((draft) => {
-      // As a place of this id: a repeat of the step finds it taken, and the sweep that takes away past places takes it
-      // away.
+      // A place of this id marks the step: a repeat finds it taken, and the sweep removes it with other past places.
       const key = keys.limit(workspaceId, `counted/${id}`);
       if (this.#ledger.get(key) !== undefined) return;
       const endMs = at * 1000 + limits.redisStepKeptMs;

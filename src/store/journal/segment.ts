@@ -165,7 +165,7 @@ export function isDamaged({ rest }: Found, next: number): boolean {
 
 const numberAt = (bytes: Buffer, at: number): number => bytes.readUIntLE(at + 8, 6);
 
-/** Where the record that begins here ends; null if it is not whole. */
+/** End of the record that begins here; null if it is incomplete. */
 function endOf(bytes: Buffer, at: number): number | null {
   if (at + headBytes > bytes.length) return null;
   const end = at + 8 + bytes.readUInt32LE(at + 4);

@@ -65,7 +65,7 @@ export class WaitingRows {
 
   /** A growing row begins with the bytes that `beneath` has for it. `fresh`: no row of this key was ever there. */
   apply({ key, offset, pieces }: JournalEntry, beneath: (key: string) => Uint8Array | undefined, fresh = false): void {
-    // Behind a removal that waits, the database may have an earlier row of this key.
+    // The database may have an earlier row of this key, before a removal that waits.
     if (fresh && pieces !== null && this.#rows.get(key) === undefined) this.#fresh.add(key);
     if (offset > 0 && this.#rows.get(key) === undefined) this.#rows.set(key, beneath(key) ?? new Uint8Array());
     if (pieces === null) this.#rows.set(key, this.#fresh.delete(key) ? gone : null);

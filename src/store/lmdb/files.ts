@@ -14,14 +14,14 @@ export const lockFile = (folder: string): string => join(folder, 'lock.mdb');
 const ownerOnly = 0o600;
 
 /**
- * Makes the file where there is none. Leaves a failure to LMDB, which opens the file next and says what is wrong with
+ * Creates the file if it is missing. Leaves a failure to LMDB, which opens the file next and says what is wrong with
  * it.
  */
 export function makePrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', ownerOnly));
   } catch {
-    // It is there, or cannot be made.
+    // The file exists, or cannot be created.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * The first bytes of LMDB's file. LMDB ends the process where they are not as it wrote them, or where they point behind
- * the file's end, so they are looked at before it opens the file. A file that LMDB has written passes, whatever the
- * size of its pages, encrypted or not.
+ * The first bytes of LMDB's file. LMDB ends the process where they are not as it wrote them, or where they point
+ * behind the file's end, so they are looked at before it opens the file. Every file that LMDB has written passes: any
+ * page size, encrypted or not.
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import { endianness } from 'node:os';
@@ -11,7 +11,7 @@ import { filesIn } from '../journal/replay.ts';
 import { StoreUnavailable } from '../store.ts';
 import { dataFile } from './files.ts';
 
-/** Where the fields are on 64-bit machines: a page's header, and the meta data behind it. */
+/** Offsets of the fields on 64-bit machines: a page's header, and the meta data after it. */
 export const layout = {
   flags: 18,
   magic: 24,
@@ -43,8 +43,8 @@ export function checkHeader(folder: string): void {
 }
 
 /**
- * The reason why LMDB must not begin a database in the folder, as the end of a sentence: files of the journal are there,
- * which a closed database has not, and their database is not. Null where there is none.
+ * The reason why LMDB must not begin a database in the folder, as the end of a sentence: the journal's files exist,
+ * which a closed database does not have, but their database is missing. Null without a reason.
  */
 export function missingProblem(folder: string): string | null {
   const size = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -54,8 +54,8 @@ export function missingProblem(folder: string): string | null {
 }
 
 /**
- * The reason why LMDB must not open the file, as the end of a sentence. Null where there is none, as for an empty file
- * and one that is not there.
+ * The reason why LMDB must not open the file, as the end of a sentence. Null without a reason, as for an empty or
+ * missing file.
  */
 export function headerProblem(file: string): string | null {
   if (!isKnownLayout) return null;
@@ -93,10 +93,10 @@ function problemOf(size: number, read: (from: number) => Buffer): string | null 
   if (pageBytes < 2 * at.end || pageBytes > pageBytesMax || (pageBytes & (pageBytes - 1)) !== 0)
     return 'is a damaged LMDB database';
   if (size < 2 * pageBytes) return 'was cut short';
-  // In the middle of the first page is what was flushed last; nothing, before the first flush.
+  // The middle of the first page holds the last flush; it is empty before the first flush.
   if (![0, pageBytes].includes(read(pageBytes / 2).readUInt32LE(at.pageBytes))) return 'is a damaged LMDB database';
-  // LMDB goes on from the one of these states that it trusts, and each has its two trees. Only a file that has none of
-  // them whole is certainly cut.
+  // LMDB continues from the state that it trusts, and each state has two trees. Only a file without any complete
+  // state is certainly cut.
   const states = [0, pageBytes / 2, pageBytes]
     .map(read)
     .filter((state) => state.readUInt32LE(at.pageBytes) === pageBytes);

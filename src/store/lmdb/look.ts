@@ -64,8 +64,8 @@ export const lookInto = <T>(folder: string, run: (records: Records) => Promise<T
   });
 
 /**
- * LMDB makes a lock file where there is none. It makes that of a folder without one elsewhere, beside a link to the
- * database: a look changes nothing.
+ * LMDB creates a missing lock file. For a folder without one, it is created elsewhere, beside a link to the database:
+ * a look changes nothing.
  */
 async function withDatabase<T>(folder: string, use: (place: string) => Promise<T>): Promise<T> {
   if (existsSync(lockFile(folder))) return use(folder);

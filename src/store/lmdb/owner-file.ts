@@ -49,7 +49,7 @@ export class OwnerFile {
     this.#descriptor = descriptor;
   }
 
-  /** Opens the folder's file, which is made where there is none. */
+  /** Opens the folder's file, and creates it if it is missing. */
   static open(folder: string): OwnerFile {
     const path = ownerPath(folder);
     return new OwnerFile(path, openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600));
@@ -61,7 +61,7 @@ export class OwnerFile {
     return new OwnerFile(path, openSync(path, 'wx+', 0o600));
   }
 
-  /** Opens the folder's file for reading; null if there is none. */
+  /** Opens the folder's file for reading, or null. */
   static openToRead(folder: string): OwnerFile | null {
     const path = ownerPath(folder);
     try {

@@ -13,7 +13,7 @@ export interface Owner {
 
 /** An owner as the folder's file `owner` describes it. */
 export interface OwnerRecord extends Owner {
-  /** Random: tells one ownership from the next. */
+  /** A random value that distinguishes one ownership from the next. */
   readonly id: string;
   /** The machine's boot; empty where the system does not report it. All containers on one kernel share it. */
   readonly boot: string;

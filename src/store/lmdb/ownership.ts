@@ -2,16 +2,16 @@
  * One process owns a folder at a time, also where processes cannot see each other: in two containers, or on two
  * machines.
  *
- * - A lock of the system on the file `owner` decides between processes on one kernel, whatever namespaces they are
- *   in. It ends with
+ * - A lock of the system on the file `owner` decides between processes on one kernel, in any namespaces. It ends with
  *   its process and stays with one that is stopped.
  * - Where there is no such lock, or on a file system that several machines share, the owner's beat decides: an owner
  *   that cannot be
  *   seen, and whose beat has stood still for `leaseMs`, has lapsed.
  * - A process that takes the folder from a lapsed owner puts a new file in the place of `owner` before it reads
  *   anything. An owner
- *   looks after each write whether its own file still has its link, and acknowledges the write only then. So an owner that was
- *   stopped for longer than its lease acknowledges nothing afterwards, and what it acknowledged before is read.
+ * looks after each write whether its own file still has its link, and acknowledges the write only then. So an owner
+ * that was stopped for longer than its lease acknowledges nothing afterwards, and what it acknowledged before is
+ * read.
  */
 import { statfsSync } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -28,11 +28,11 @@ export interface OwnershipOptions {
   readonly notify: (sentence: string) => void;
   /** Called once, when the folder is found to be lost. */
   readonly onLost: (error: FolderLost) => void;
-  /** How long an opening waits for an owner in another container or on another machine. */
+  /** Milliseconds that an opening waits for an owner in another container or on another machine. */
   readonly waitMs?: number;
   /** The process as it looks at owners; by default as it is. */
   readonly here?: Viewer;
-  /** How long the beat of an owner that cannot be seen stands still before the owner has lapsed. */
+  /** Milliseconds without a new beat after which an owner that cannot be seen has lapsed. */
   readonly leaseMs?: number;
 }
 
@@ -51,7 +51,7 @@ const leaseMsDefault = 10_000;
 const beatMs = 1000;
 /** Between two looks at a folder that another process owns. */
 const lookMs = 250;
-/** How long rivals without a lock may take to replace the same file. */
+/** Milliseconds that rivals without a lock may take to replace the same file. */
 const settleMs = 100;
 
 /**
@@ -141,7 +141,7 @@ async function lookAtOwner(folder: string, here: Viewer): Promise<{ standing: St
 }
 
 /**
- * The folder's owner; null if there is none, undefined if no version that knows the file `owner` has opened the folder.
+ * The folder's owner; null without one, undefined if no version that knows the file `owner` has opened the folder.
  * Waits for a beat of one that cannot be seen.
  */
 export async function findOwner(
@@ -161,8 +161,8 @@ export async function findOwner(
 }
 
 /**
- * LMDB tells its readers apart by their process ids alone: beside an owner of the same id in another container it would
- * wait for that one's end.
+ * LMDB distinguishes its readers by their process ids alone: beside an owner of the same id in another container it
+ * would wait for that one's end.
  */
 export async function refuseSameProcessId(folder: string): Promise<void> {
   const here = viewer();
@@ -327,7 +327,7 @@ export class FolderOwnership {
       try {
         this.#file!.beat();
       } catch {
-        // Without a beat another process may take the folder, and then this one finds the new file.
+        // Another process may take the folder if the beat stops, and then this one finds the new file.
       }
       if (this.#check()) this.#beatAgain();
       else this.#lose();

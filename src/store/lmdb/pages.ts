@@ -1,7 +1,8 @@
 /**
  * The pages of LMDB's file, read without LMDB, which ends the process where one is not as it wrote it. LMDB has no
- * checksums, but each page has its own number and that of the transaction that wrote it: a page of zeros, of another
- * place or of a later time, as in a copy that was made while the server ran, is known by them.
+ * checksums, but each page holds its page number and the number of the transaction that wrote it. These numbers
+ * reveal a page of zeros, a misplaced page and a page that is too new, as in a copy that was made while the server
+ * ran.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { layout as at, isKnownLayout, noPage } from './header.ts';
@@ -13,12 +14,12 @@ export interface WalkResult {
   readonly isCut: boolean;
   /** The fault of the latest state, as the end of a sentence; null if none was found. */
   readonly problem: string | null;
-  /** Whether an earlier state is whole, with which LMDB goes on after a loss of power. */
+  /** Whether an earlier state is complete, with which LMDB continues after a loss of power. */
   readonly hasEarlier: boolean;
 }
 
 const flagsOf = { branch: 1, leaf: 2, overflow: 4 };
-/** The flag of a node whose value has pages of its own. */
+/** The flag of a node whose value is on separate pages. */
 const bigValue = 1;
 /** A tree of more levels than this has a page below itself. */
 const depthMax = 64;

@@ -1,5 +1,5 @@
 /**
- * One state of a folder, for reading only, while another process, perhaps its owner, goes on writing. LMDB keeps a
+ * One state of a folder, for reading only, while another process, perhaps its owner, continues writing. LMDB keeps a
  * state intact for a reader (it does not reuse the pages of that state meanwhile, so the file may grow). Over it come
  * the newer records of the journal, held in memory.
  */
@@ -58,7 +58,7 @@ export class LmdbSnapshot implements Readable, Engine {
   }
 
   async open(): Promise<void> {
-    // Even if lmdb opens only for reading, it creates an empty folder where there was none.
+    // Even if lmdb opens only for reading, it creates a missing folder.
     if (!existsSync(dataFile(this.#folder))) throw new StoreUnavailable(`The folder ${this.#folder} holds no store.`);
     checkHeader(this.#folder);
     await refuseSameProcessId(this.#folder);
@@ -97,7 +97,9 @@ export class LmdbSnapshot implements Readable, Engine {
     return Promise.reject(new Error('A snapshot is read-only.'));
   }
 
-  /** Needs no pause of its own: a caller that reads a snapshot also writes the rows somewhere, and waits there. */
+  /**
+   * A separate pause is not needed: a caller that reads a snapshot also writes the rows somewhere, and waits there.
+   */
   async pause(): Promise<void> {}
 
   get #reading(): State {

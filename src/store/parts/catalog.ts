@@ -31,7 +31,7 @@ export interface Catalog {
    * a repeat finds no record.
    */
   remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean>;
-  /** In order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */
+  /** Lists in order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */
   list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>>;
   /** The key with this public id, in any state. */
   keyByPublicId(publicId: string): Promise<Versioned<Key> | null>;

@@ -23,7 +23,7 @@ export type StandingBudget = Pick<Taken, 'remaining' | 'resetAt'>;
 
 /** A key's budgets as they stand, and when the key was used last. */
 export interface KeyStanding {
-  /** The Unix second that the minute of the last request began at; null if there was none. */
+  /** The Unix second that the minute of the last request began at, or null before the first request. */
   readonly usedAt: number | null;
   readonly budgets: Readonly<Record<BudgetName, StandingBudget>>;
 }
@@ -31,14 +31,14 @@ export interface KeyStanding {
 /** A limit on how much may be used in a period. */
 export interface AskedRate {
   /**
-   * `bucket`: refills continuously, and a refused request costs nothing. `counter`: counts the use in fixed periods,
-   * the first of which began in 1970.
+   * `bucket`: refills continuously, and a refused request costs nothing. `counter`: counts the use in fixed periods
+   * that are counted from 1970.
    */
   readonly kind: 'bucket' | 'counter';
   readonly name: string;
   /** 0 refuses every request. */
   readonly ceiling: number;
-  /** At most a day. */
+  /** Milliseconds, at most a day. */
   readonly periodMs: number;
   readonly cost: number;
 }
@@ -53,8 +53,8 @@ export interface AskedPlace {
   readonly ceiling: number;
   readonly holder: string;
   /**
-   * The holder's seat: a holder has one place for all of its seats, until the last of them is over. Empty or left out
-   * for a holder with one seat.
+   * The holder's seat: a holder has one place for all of its seats, until the last of them has ended. Empty or left
+   * out for a holder with one seat.
    */
   readonly seat?: string;
   readonly untilMs: number;
@@ -104,16 +104,16 @@ export interface LimitStore {
     budgets: readonly { budget: BudgetName; ceiling: number }[],
     nowMs: number,
   ): Taken[] | Promise<Taken[]>;
-  /** How the budgets of these keys stand, in the order given. Charges nothing. */
+  /** Levels of these keys' budgets, in the order given. Charges nothing. */
   readBudgets(
     workspaceId: string,
     keys: readonly { readonly id: string; readonly limits: KeyLimits }[],
     nowMs: number,
   ): Promise<KeyStanding[]>;
   /**
-   * Takes all of these limits, or none if one of them refuses: then nothing is charged, and each limit answers whether
+   * Takes all of these limits, or charges nothing if one of them refuses; then each limit answers whether
    * it refuses and for how long. The answers are in the order of the request. A stored limit is deleted when its time
-   * is over, or with its workspace. A lost answer: the request gets 503, and may have been charged.
+   * has ended, or with its workspace. A lost answer: the request gets 503, and may have been charged.
    */
   take(step: TakeLimits): Promise<TakenLimit[]>;
   /** Returns the use of each of these limits, in order. */

@@ -8,7 +8,7 @@ export interface Versioned<T> {
 
 export interface Page<T> {
   readonly items: T[];
-  /** Where the next page begins; null at the end. */
+  /** Start of the next page; null at the end. */
   readonly next: string | null;
 }
 

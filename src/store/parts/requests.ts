@@ -5,6 +5,6 @@
 import type { IdempotencyRecord } from '../records.ts';
 
 export interface RequestStore {
-  /** The request remembered under this scope and key; null if there is none, or if its time is over. */
+  /** The request remembered under this scope and key; null if it is missing or has expired. */
   find(workspaceId: string, scope: string, key: string, nowMs: number): Promise<IdempotencyRecord | null>;
 }

@@ -33,7 +33,7 @@ export interface Basis {
   readonly mark: string | undefined;
 }
 
-/** Limits that a session takes with no turn of its own. */
+/** Limits that a session takes without a turn. */
 export interface ChargeSession extends Basis {
   /** The session after the step. */
   readonly session: Session;
@@ -60,7 +60,7 @@ export interface SessionFilter {
   /** Only sessions created at this Unix second or later, and before that one. */
   readonly createdFrom?: number | null;
   readonly createdBefore?: number | null;
-  /** Only sessions whose id begins with this text, or one of whose visitor's values does, in any case. */
+  /** Only sessions whose id begins with this text, or whose visitor has a value that does, ignoring case. */
   readonly beginning?: string | null;
   /** The time now, for the status: an open session whose `expiresAt` is reached counts as expired. */
   readonly now: number;
@@ -80,7 +80,7 @@ export interface SessionStore {
   /**
    * Replaces a session, with no output to store, and adds the move to its history: resolves with the new version, or
    * null if another writer moved the session. A lost answer: the process polls the session until the move is stored or
-   * can no longer be applied, and stops the turn of a session that is over. `settled`: limits that the move settles.
+   * can no longer be applied, and stops the turn of a session that has ended. `settled`: limits that the move settles.
    */
   save(
     session: Session,
@@ -95,9 +95,9 @@ export interface SessionStore {
    */
   charge(step: ChargeSession): Promise<ChargedSession>;
   /**
-   * Removes a session that nobody was told of, with its messages, its count in the usage and, if it is remembered under
-   * this scope and key, that memory: true once it is gone, false if it has moved or has a turn in flight. It must have
-   * had no turn. A lost answer: sent again it is gone.
+   * Removes a session that was never reported to a client, with its messages, its count in the usage and, if it is
+   * remembered under this scope and key, that memory: true once it is gone, false if it has moved or has a turn in
+   * flight. It must have had no turn. A lost answer: sent again it is gone.
    */
   discard(
     session: Session,

@@ -21,19 +21,18 @@ export interface Fence {
   readonly owner: string;
 }
 
-/** Why another process than the owner wants a turn to stop. */
+/** Reason for which a process other than the owner wants a turn to stop. */
 export type StopRequest = 'aborted' | 'expired';
 
 /**
- * The fence of the process that took a turn over. `stop`: the reason of an earlier request to stop the turn; null if
- * there was none.
+ * The fence of the process that took a turn over. `stop`: the reason of an earlier request to stop the turn, or null.
  */
 export interface TakenOver extends Fence {
   readonly stop: StopRequest | null;
 }
 
 /**
- * One of the workspace's slots of a name. Each name has slots of its own, and at most `ceiling` of them are taken at a
+ * One of the workspace's slots of a name. Each name has separate slots, and at most `ceiling` of them are taken at a
  * time.
  */
 export interface Slot {
@@ -109,7 +108,7 @@ export interface StepTurn extends TurnPlace {
   readonly from: number;
   /**
    * Stored together. A call that has ended replaces what is stored; one that is still open does not: the step may
-   * arrive late, behind that of its result.
+   * arrive late, after the step of its result.
    */
   readonly calls: readonly ToolCall[];
   /** Not stored if an earlier step of the turn has amended the message with more results, for the same reason. */
@@ -180,7 +179,7 @@ export interface OutputAfter {
    * an earlier one (`FinishTurn.cutAt`).
    */
   readonly text: string | null;
-  /** The turn's calls of tools, all of them; absent where there are none. */
+  /** All tool calls of the turn; absent if empty. */
   readonly calls?: readonly ToolCall[];
 }
 
@@ -206,7 +205,7 @@ export interface TurnStore {
   /**
    * Lets readers see the first `points` code points of a turn that was begun with `released`; text among them that is
    * not stored yet is seen as soon as it is. A smaller number than before changes nothing, and neither does a turn
-   * without `released`. Once the turn is over, its text is seen whole. A lost answer: readers may see the text; a
+   * without `released`. The whole text is visible after the turn's end. A lost answer: readers may see the text; a
    * repeat changes nothing more. A failover may lose it.
    */
   release(place: TurnPlace, fence: Fence, points: number): Promise<Released>;
@@ -245,9 +244,9 @@ export interface TurnStore {
    */
   claim(place: TurnPlace): Promise<boolean>;
   /**
-   * Takes over a turn whose lease has run out: resolves with the new fence, or null if the lease still runs or the turn
-   * is over. A lost answer: a repeat with the same `leaseUntilMs` gets the same answer; otherwise the turn is found
-   * again when that lease has run out.
+   * Takes over a turn whose lease has run out: resolves with the new fence, or null if the lease still runs or the
+   * turn has ended. A lost answer: a repeat with the same `leaseUntilMs` gets the same answer; otherwise the turn is
+   * found again when that lease has run out.
    */
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null>;
   /**
@@ -267,6 +266,6 @@ export interface TurnStore {
    * piece, its next step or its end.
    */
   outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null>;
-  /** How many of the workspace's `api` slots are taken. */
+  /** Number of the workspace's `api` slots that are taken. */
   inFlight(workspaceId: string): Promise<number>;
 }

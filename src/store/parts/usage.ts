@@ -28,7 +28,7 @@ export interface CountUsage {
   readonly transcriptionSeconds: number;
 }
 
-/** The counts beside those of conversations. */
+/** Further counts, next to the counts of conversations. */
 export type VoiceCounts = Pick<UsageCounts, 'speechCharacters' | 'transcriptionSeconds'>;
 
 export interface UsageStore {

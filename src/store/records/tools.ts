@@ -21,14 +21,14 @@ export interface Tool {
   readonly functions: readonly ToolFunction[];
   /** When the list of an MCP server was read last. */
   readonly refreshedAt: number | null;
-  /** Why its list could not be read the last time; absent where it could. */
+  /** Reason for which the tool list could not be read the last time; absent if it was read. */
   readonly refreshError?: RefreshError;
   /** The secret that signs the requests of an `http` tool, sealed as a credential is; null for other kinds. */
   readonly sealed: Uint8Array | null;
   /** The secret that the last rotation replaced. */
   readonly previous?: ReplacedSecret | null;
   /**
-   * Secrets that earlier rotations replaced, the newest first. Absent where there are none: earlier versions keep
+   * Secrets that earlier rotations replaced, the newest first. Absent if empty: earlier versions keep
    * `previous` alone, and find it where they look.
    */
   readonly earlier?: readonly ReplacedSecret[];
@@ -72,7 +72,7 @@ export interface ToolFunction {
   /** Null: the tool's. */
   readonly approval: Tool['approval'] | null;
   readonly show: Tool['show'] | null;
-  /** Its name on the MCP server, where that is another one. */
+  /** The tool's name on the MCP server, if it differs. */
   readonly remoteName?: string;
   /** The provider that refuses its definition, and since when; absent where none does. */
   readonly quarantined?: Quarantine;
@@ -96,7 +96,7 @@ export type ToolStatus = 'running' | 'pending' | 'completed' | 'failed' | 'decli
 /** A model's call of a tool (contract 13). */
 export interface ToolCall {
   readonly id: string;
-  /** In a name that no tool has, `_` stands for characters that no tool's name may have. */
+  /** The character `_`, in a name that no tool has, replaces characters that no tool's name may have. */
   readonly name: string;
   /** The round of the model in its turn, from 0: the calls of a round are sent side by side. */
   readonly round: number;
@@ -108,19 +108,19 @@ export interface ToolCall {
   /** Null if the model gave no JSON object. */
   readonly arguments: Readonly<Record<string, unknown>> | null;
   readonly output: string | null;
-  /** Why its arguments do not fit, as its model is told. Absent for every other error. */
+  /** Reason for which the arguments do not fit, as sent to the model. Absent for every other error. */
   readonly reason?: string;
-  /** It failed, and the tool has certainly not acted. Absent where that is not known. */
+  /** The tool call failed, and the tool has certainly not acted. Absent if that is unknown. */
   readonly didNotAct?: true;
   /** The tool's own text about its failure, for the model alone. */
   readonly refusalText?: string;
-  /** The fields that its provider put on it. Absent where there were none, and in rows of versions that kept none. */
+  /** The fields that the provider added. Absent if empty, and in rows of versions that kept none. */
   readonly opaque?: OpaqueFields;
-  /** How much of it the API's callers see. */
+  /** Detail of the tool call that the API's callers see. */
   readonly show: 'none' | 'name' | 'full';
   /** The answer that it waits for, or waited for; absent where it waits for nobody. */
   readonly wants?: 'result' | 'approval';
-  /** It was sent to its tool. */
+  /** The tool call was sent to its tool. */
   readonly sent?: true;
   readonly createdAtMs: number;
   readonly endedAtMs: number | null;
@@ -130,7 +130,8 @@ export interface ToolCall {
 export const hasEnded = ({ status }: ToolCall): boolean => status !== 'running' && status !== 'pending';
 
 /**
- * How many of a message's calls have ended: by that a store tells a step that arrives late, or twice, from a new one.
+ * Number of a message's tool calls that have ended: it lets a store distinguish a new step from a step that arrives
+ * late or twice.
  */
 export const endedCalls = ({ toolCalls = [] }: { readonly toolCalls?: readonly ToolCall[] }): number =>
   toolCalls.filter(hasEnded).length;
@@ -142,7 +143,7 @@ export type PendingCall = Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readon
  * The calls that a turn answered, approved or declined when it began. They are in an earlier message of its session.
  */
 export interface AnsweredCalls {
-  /** That message's index. */
+  /** The message's index. */
   readonly index: number;
   readonly ids: readonly string[];
   /** The approved ones among them: this turn sends them. */

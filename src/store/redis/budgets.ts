@@ -64,7 +64,7 @@ export class RedisBudgets {
     const first = budgets[0];
     if (first === undefined) return [];
     const bucket = this.#debts.refuseCertain({ workspaceId, keyId, budget: first.budget }, first.ceiling);
-    // In its deepest debt it takes a minute, and no other budget takes longer.
+    // A budget in its deepest debt takes a minute to refill, and no other budget takes longer.
     if (bucket !== null) return [takenOf(first, false, bucket)];
     const budgetsAsked = budgets.map(({ budget, ceiling }) => `${budget} ${ceiling}`).join();
     return this.#requests.add(`${workspaceId}/${keyId}/${budgetsAsked}`, { workspaceId, keyId, budgets });

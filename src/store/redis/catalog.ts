@@ -1,6 +1,6 @@
 /**
- * The console's records. A workspace's own record is stored with those of the others, every other record within its
- * workspace.
+ * The console's records. A workspace's own record is stored with the other workspaces' records, every other record
+ * within its workspace.
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -30,7 +30,7 @@ import { RedisSlugs } from './slugs.ts';
 
 type Records = CatalogRecords[CatalogKind];
 
-/** Where the key with a public id is stored. */
+/** Location of the key with a public id. */
 interface PublicKeyRow {
   readonly workspaceId: string;
   readonly id: string;
@@ -50,7 +50,7 @@ export class RedisCatalog implements Catalog {
   }
 
   /**
-   * A key takes two steps, each of which may be sent again: its public id first, then the key. If only the first is
+   * A key takes two steps, and each may be sent again: its public id first, then the key. If only the first is
    * applied, the public id names a key that does not exist, which is answered like an unknown public id. An assistant
    * with a slug does the same.
    */
@@ -144,8 +144,7 @@ export class RedisCatalog implements Catalog {
     const [before, after] = [slugOf(found.record), slugOf(record)];
     const token = before !== null && before !== after ? await this.#slugs.tokenOf(before, record) : null;
     if (after !== null && after !== before) await this.#slugs.claim(after, record);
-    // A claim of its own that stands is left as it is: with a token of this save another save could not release it any
-    // more.
+    // Leaves its existing claim unchanged: another save could not release a claim with this save's token.
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null)
       await this.#slugs.claim(after, record).catch(unlessTaken);
     const moved = await this.#replaceRecord('assistant', record, version, move, {

@@ -12,11 +12,11 @@ type Command = (args: readonly (string | Buffer)[]) => Promise<RedisReply>;
 
 interface Confirmation {
   /**
-   * Its place among the commands of the connection: the commands before it are confirmed with it. Infinite until it is
-   * sent.
+   * The request's position among the commands of the connection: the commands before it are confirmed with it.
+   * Infinite until it is sent.
    */
   place: number;
-  /** How many replicas have those commands. */
+  /** Number of replicas that have those commands. */
   readonly replicas: Promise<number>;
 }
 
@@ -29,7 +29,7 @@ export class Confirming {
   readonly #owed: InFlightReplies;
   readonly #command: Command;
   #sent = 0;
-  /** The confirmation that is not sent yet; null if there is none. */
+  /** The confirmation that is not sent yet, or null. */
   #next: Confirmation | null = null;
   /** Resolves when the last confirmation sent has its answer, or none will come. */
   #underWay: Promise<void> = Promise.resolve();

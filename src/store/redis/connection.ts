@@ -12,18 +12,18 @@ export interface RedisConnection {
    */
   open(): Promise<void>;
   /**
-   * The present reason for the loss of the connection, a sentence or the system's error code; null if there is none.
+   * The present reason for the loss of the connection, a sentence or the system's error code, or null.
    */
   readonly trouble: string | null;
   close(): Promise<void>;
   /** Sends a command to the node that has the key's slot. */
   send(key: string, args: Arguments): Promise<RedisReply>;
   /**
-   * As `send`, but waits until a replica has the command's write (`confirming.ts`). On a second connection, because a
-   * WAIT blocks all later commands on its connection.
+   * Works like `send`, but waits until a replica has the command's write (`confirming.ts`). On a second connection,
+   * because a WAIT blocks all later commands on its connection.
    */
   sendConfirmed(key: string, args: Arguments): Promise<RedisReply>;
-  /** One for each primary that is known now: sends it a command, whatever its slots. */
+  /** One sender for each primary that is known now; the command may have any slot. */
   primaries(): readonly ((args: Arguments) => Promise<RedisReply>)[];
   subscribe(channel: string, heard: (text: string) => void, again: () => void): Promise<() => Promise<void>>;
 }

@@ -3,10 +3,10 @@
  *
  * Since a budget was last seen, other processes can only have taken from it, so it holds at most what it held then and
  * what it has refilled since. If one request more would find less than one above the deepest debt, that request is
- * refused and leaves the budget in its deepest debt, whatever other processes did: the verdict, the wait and the state
- * are exact without Redis. The debt is written to Redis with the next batch. Another process that asks Redis in between
- * finds a level that is too high by the refill until then, and so returns a wait that is too short by as much, at most
- * `redisDebtMs`.
+ * refused and leaves the budget in its deepest debt, independent of other processes: the verdict, the wait and the
+ * state are exact without Redis. The debt is written to Redis with the next batch. Another process that asks Redis in
+ * between finds a level that is too high by the refill until then, and so returns a wait that is too short by as
+ * much, at most `redisDebtMs`.
  */
 import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines/budget.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -73,8 +73,8 @@ export class Debts {
 
   /**
    * Returns the time of the level at which the budget refused last, and the milliseconds since this process saw it;
-   * both 0 if that is unknown or long ago. By them a client that waits as it was told passes although Redis's clock was
-   * set back meanwhile.
+   * both 0 if that is unknown or long ago. A client that waits for the reported time then passes although Redis's
+   * clock was set back meanwhile.
    */
   lastSeen(place: BudgetPlace): { readonly seen: number; readonly waited: number } {
     const debt = this.#debts.get(nameOf(place));

@@ -1,7 +1,4 @@
-/**
- * A Redis that evicts takes keys away when its memory is full: whole conversations, or parts of them, and nobody is
- * told.
- */
+/** A Redis that evicts removes keys when its memory is full: whole conversations, or parts of them, without notice. */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';

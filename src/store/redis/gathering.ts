@@ -5,7 +5,7 @@
 
 interface Bounds<Item> {
   readonly itemsMax: number;
-  /** The sum of the sizes of several items in one call; a larger item has a call of its own. */
+  /** The sum of the sizes of several items in one call; a larger item has a separate call. */
   readonly sizeMax?: number;
   sizeOf?(item: Item): number;
   /** Whether one of a call's items may be why it failed. */

@@ -6,7 +6,7 @@ import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import type { Argument, RedisReply } from './reply.ts';
 
-/** A move as the scripts take it; empty if there is none. */
+/** A move as the scripts take it; empty without one. */
 export const moveField = (move: Move | null | undefined): { move: Argument } => ({ move: move ? packMove(move) : '' });
 
 export class RedisHistory implements HistoryStore {

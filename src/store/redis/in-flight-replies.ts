@@ -19,8 +19,8 @@ interface Debt {
 }
 
 /**
- * This long after a silent connection got its last command, it has been replaced by one that owes nothing, and its
- * missing replies no longer count, settled or not. The connection may have sent a ping of its own since, whose silence
+ * Milliseconds after its last command until a silent connection has been replaced by one that owes nothing, and its
+ * missing replies no longer count, settled or not. The connection may have sent a ping itself since, whose silence
  * counts too.
  */
 const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;

@@ -2,7 +2,7 @@
 
 export interface LuaFile {
   readonly includes: readonly string[];
-  /** Its lines without comments and blank lines. */
+  /** The include's lines without comments and blank lines. */
   readonly code: string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The keys in Redis. All keys of a workspace begin with its root and are in the slot of the root's hash tag, so that
- * each step is one script on one shard. Keys outside a workspace have roots of their own: the list of workspaces, the
+ * each step is one script on one shard. Keys outside a workspace have separate roots: the list of workspaces, the
  * workspaces that a sweep must visit, and one root for each key's public id and each assistant's slug.
  */
 import { account, accountParts, byAccount, isAsked, memoryDigest, part } from '../key-parts.ts';

@@ -1,9 +1,9 @@
 /**
- * Ids for steps whose arguments alone do not tell a repeat from a new step. A step uses a lane of its target, which it
- * has alone until it settles, under a number that only grows; the target keeps, for each lane, the newest number with
- * its answer. A number that comes again gets the same answer. A number below the newest belongs to no step any more:
- * its sender got its answer, or gave up. So a target keeps no more than the number of steps that were ever under way at
- * once.
+ * Ids for steps whose arguments alone do not distinguish a repeat from a new step. A step uses a lane of its target,
+ * which it has alone until it settles, under a number that only grows; the target keeps, for each lane, the newest
+ * number with its answer. A number that comes again gets the same answer. A number below the newest belongs to no
+ * step any more: its sender got its answer, or stopped waiting. So a target keeps no more than the number of steps
+ * that were ever under way at once.
  */
 import type { Ids } from '../../base/ids.ts';
 

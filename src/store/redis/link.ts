@@ -21,7 +21,7 @@ import { argumentsOf, gatheredSteps, steps, type Given, type ScriptName } from '
  */
 export type Durability = 'committed' | 'replicated' | 'replicated-output';
 
-/** Errors that a retry may pass, with those of a server that was replaced: the cluster or the slot is changing. */
+/** Errors that a retry may pass, including the errors of a replaced server: the cluster or the slot is changing. */
 const passing = /^(?:CLUSTERDOWN|TRYAGAIN|MOVED|ASK)\b/;
 
 /** The pauses before retries, in milliseconds. */
@@ -35,7 +35,7 @@ export class RedisLink {
   /** Digests of the scripts that Redis has run for this link. */
   readonly #loaded = new Set<string>();
   #pending = 0;
-  /** By the step's name and whether a replica must confirm it. */
+  /** Senders by the step's name and the need for a replica's confirmation. */
   readonly #gatherings = new Map<string, Gathering<readonly Argument[], RedisReply>>();
 
   constructor(url: string, clock: Clock, scripts: Scripts, durability: Durability = 'committed') {
@@ -59,14 +59,14 @@ export class RedisLink {
   }
 
   /**
-   * As `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits for a
-   * replica.
+   * Works like `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits
+   * for a replica.
    */
   runDurable<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
     return this.#run(this.#durability !== 'committed', name, root, given);
   }
 
-  /** As `run`, for pieces of output: under `replicated-output` the answer waits for a replica. */
+  /** Works like `run`, for pieces of output: under `replicated-output` the answer waits for a replica. */
   runOutput<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
     return this.#run(this.#durability === 'replicated-output', name, root, given);
   }
@@ -94,14 +94,14 @@ export class RedisLink {
     return this.#within(() => this.#sendOne(false, key, plain(given)), pauses);
   }
 
-  /** As `send`, with the promise of `runDurable`. */
+  /** Works like `send`, with the promise of `runDurable`. */
   sendDurable(key: string, ...given: Argument[]): Promise<RedisReply> {
     return this.#within(() => this.#sendOne(this.#durability !== 'committed', key, plain(given)), pauses);
   }
 
   /**
-   * Returns a function for each primary that is known now, to ask it about itself. Its time limit is shorter than that
-   * of other calls.
+   * Returns a function for each primary that is known now, to ask it about itself. The time limit is shorter than for
+   * other commands.
    */
   primaries(): readonly SendCommand[] {
     return this.#connection.primaries().map(
@@ -213,7 +213,10 @@ export class RedisLink {
   }
 }
 
-/** While a script runs, Redis serves no other call. Damaged rows of one session must not fail the calls of others. */
+/**
+ * Redis serves no other command while a script runs. Damaged rows of one session must not fail the commands of
+ * others.
+ */
 const bounds = {
   itemsMax: limits.redisGatheredMax,
   sizeMax: limits.redisGatheredCharactersMax,
@@ -246,7 +249,7 @@ const asBuffer = (bytes: Uint8Array): Buffer =>
 
 /** Redis's own errors begin with a word in capitals; any other error arose on the way to Redis, and may pass. */
 const ofRedis = /^[A-Z]{3,} /;
-/** The errors of a script itself and of a row that has another type; all others are those of the server. */
+/** The errors of a script itself and of a row that has another type; all other errors come from the server. */
 const ofScript = /^(?:ERR|WRONGTYPE) /;
 const mayPass = (error: Error): boolean =>
   !(error instanceof StoreUnavailable) &&

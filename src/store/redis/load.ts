@@ -230,5 +230,5 @@ export class RedisTarget implements DumpTarget {
   }
 }
 
-/** In the form in which the scripts keep an answer. */
+/** Packed in the form in which the scripts keep an answer. */
 const textOf = ({ fence, version }: Answered): string => `${fence.epoch} ${fence.owner} ${version}`;

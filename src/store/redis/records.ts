@@ -26,13 +26,13 @@ export const basisFields = ({ version, mark }: Basis) => ({
 /** A message without its text, which is stored unpacked after it: so a script can append to it. */
 export const messageRecord = (message: Message): Uint8Array => packRow({ ...message, content: '' });
 
-/** A message that no longer changes: its record, its text and the text's code points; empty if there is none. */
+/** A message that no longer changes: its record, its text and the text's code points; empty without a message. */
 export const messageFields = (message: Message | null): { message: Argument; content: string; points: number } =>
   message === null
     ? { message: '', content: '', points: 0 }
     : { message: messageRecord(message), content: message.content, points: codePoints(message.content) };
 
-/** An earlier message as it is stored; empty if there is none. */
+/** An earlier message as it is stored; empty without one. */
 export function amendsField(amends: AmendedMessage | undefined): Argument {
   if (amends === undefined) return '';
   const { message, content, points } = messageFields(amends.message);
@@ -58,7 +58,7 @@ export function readMessage(stored: RedisReply): { message: Message; index: stri
 }
 
 /**
- * The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty if there is none.
+ * The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty without a request.
  */
 export const memoryFields = (
   remember: IdempotencyRecord | null,

@@ -11,7 +11,7 @@ import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 
 /**
- * How long a process relies on an entry, and how old an entry must be to be removed: older, so that no process still
+ * Time for which a process relies on an entry, and age at which an entry is removed: longer, so that no process still
  * relies on it.
  */
 const countsOnMs = 60_000;
@@ -34,7 +34,7 @@ export class Registry {
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #list: List;
-  /** Until when this process relies on each entry, in monotonic milliseconds; the oldest first. */
+  /** End of this process's reliance on each entry, in monotonic milliseconds; the oldest first. */
   readonly #entered = new Map<string, number>();
 
   constructor(link: RedisLink, roots: Roots, clock: Clock, list: List) {

@@ -182,7 +182,7 @@ export class RedisSessions implements SessionStore {
 }
 
 /**
- * How many sessions one step returns: more than are wanted where the record's own filter will leave most of them out.
+ * Number of sessions that one step returns: more than are wanted if the record's filter will leave out most of them.
  */
 const found = ({ channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter, wanted: number): number => {
   const narrow = channels?.length === 1 || [keyId, createdFrom, createdBefore, beginning].some((each) => each != null);

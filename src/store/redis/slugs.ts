@@ -1,7 +1,8 @@
 /**
- * The slugs of assistants. A slug is in a slot of its own, apart from its assistant's record: it is claimed first, then
- * the record is written, and a reader of the claim checks it against the record. A claim without such a record, because
- * its writer died or its answer was lost, may be replaced once no step of that writer can be under way any more.
+ * The slugs of assistants. A slug is in a separate slot from its assistant's record: it is claimed first, then
+ * the record is written, and a reader of the claim checks it against the record. A claim without such a record,
+ * because its writer died or its answer was lost, may be replaced once no step of that writer can be under way any
+ * more.
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';

@@ -200,8 +200,9 @@ export function argumentsOf<S extends ScriptName>(step: S, given: Given<S>): Arg
 }
 
 /**
- * Steps whose calls are sent as one argument, packed, and those of one moment together: node-redis writes each argument
- * of bytes by itself, Redis makes an object of each argument, and a call costs more than most of them ask for.
+ * Steps whose calls are sent as one argument, packed, and sent together if they come at the same moment: node-redis
+ * writes each argument of bytes by itself, Redis makes an object of each argument, and a call costs more than most of
+ * them ask for.
  */
 export const gatheredSteps: ReadonlySet<ScriptName> = new Set([
   'create-session',

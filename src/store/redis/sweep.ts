@@ -42,7 +42,7 @@ export class RedisSweep {
 
   /**
    * Deletes at most `limit` sessions, and expired memories; resolves with the number of sessions. If a shard is away,
-   * the others are swept all the same. The clock of a shard is believed as far as that of the caller.
+   * the others are swept all the same. A shard's clock is trusted only up to the caller's clock.
    */
   async sessions(nowMs: number, limit: number): Promise<number> {
     const latest = nowMs + skewMsMax;

@@ -39,7 +39,7 @@ export class RedisTime {
 
   #lookAgain(): void {
     if (this.#closed) return;
-    // While Redis is away the last estimate is used.
+    // The last estimate is used while Redis is away.
     this.#next = this.#clock.after(
       limits.redisTimeMs,
       () =>

@@ -89,7 +89,7 @@ export class RedisTranscript {
     return { turn, text: points < 0 ? null : lastCodePoints(bytes, points), ...(calls.length > 0 && { calls }) };
   }
 
-  /** The calls of a turn that is over: its message does not change any more but by what its own calls wait for. */
+  /** The tool calls of an ended turn: its message now changes only through results that these tool calls await. */
   async #callsOf(workspaceId: string, { sessionId, messageIndex }: Turn): Promise<readonly ToolCall[]> {
     const [message] = await this.recent(workspaceId, sessionId, messageIndex + 1, Number.MAX_SAFE_INTEGER, 1);
     return message?.toolCalls ?? [];

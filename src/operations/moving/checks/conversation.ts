@@ -7,7 +7,7 @@ import type { Message, ToolCall, Turn } from '../../../store/records.ts';
 import { hourSeconds } from '../../../store/usage.ts';
 import { results } from '../../../turn/ports.ts';
 
-/** The path of the first field that no turn could have left so; null if there is none. */
+/** The path of the first field that no turn could have left so, or null. */
 export function conversationProblem(row: DumpRow): string | null {
   switch (row.type) {
     case 'message':
@@ -26,7 +26,7 @@ export function conversationProblem(row: DumpRow): string | null {
 /** The ends of turns that the code knows, by all that is stored of one. */
 const ends: ReadonlySet<string> = new Set(Object.values(results).map(endOf));
 
-/** The codes that a turn's message may have: those of failed turns. */
+/** The codes that the message of a failed turn may have. */
 const errorCodes: ReadonlySet<string | null> = new Set(Object.values(results).map(({ errorCode }) => errorCode));
 
 /** A client of another protocol brings messages as long as its body may be. */

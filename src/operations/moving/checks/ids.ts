@@ -85,8 +85,7 @@ function idsOf(row: DumpRow): Named[] {
 }
 
 /**
- * The path of the first id that no server makes; null if there is none. The workspace of a row is told by the row's
- * place.
+ * The path of the first id that no server makes, or null. The position of a row determines its workspace.
  */
 export function idProblem(row: DumpRow): string | null {
   const isMade = (id: string, prefixes: readonly IdPrefix[]): boolean =>

@@ -28,7 +28,7 @@ function isContext(kind: HistoryKind, context: unknown): boolean {
   return validator.Check(context);
 }
 
-/** `record.machine` if the actor's machine could not go on from it; null if it can, or the row has none. */
+/** `record.machine` if the actor's machine cannot continue from it; null if it can, or the row has none. */
 export function machineProblem(row: DumpRow): string | null {
   if (row.type !== 'assistant' && row.type !== 'key' && row.type !== 'session') return null;
   const found = migrated(kinds[row.type], row.record.machine);
@@ -36,7 +36,7 @@ export function machineProblem(row: DumpRow): string | null {
   return row.type === 'session' && !isSessionState(found, row.record) ? 'record.machine' : null;
 }
 
-/** A session names its turn while one streams, and when it ended once it is over. */
+/** A session names its turn while one streams, and the time of its end afterwards. */
 function isSessionState({ state, context }: Snapshot, { expiresAt }: Session): boolean {
   const found = context as SessionContext;
   const isOver = state === 'ended' || state === 'expired';
@@ -44,7 +44,7 @@ function isSessionState({ state, context }: Snapshot, { expiresAt }: Session): b
   return isOver || (state === 'streaming') === (found.activeTurnId !== null);
 }
 
-/** The first step that its machine could not have taken; null if there is none. */
+/** The first step that its machine could not have taken, or null. */
 export function movesProblem(row: DumpRow): string | null {
   if (row.type !== 'history') return null;
   const { kind, moves } = row;

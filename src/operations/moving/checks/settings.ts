@@ -31,7 +31,7 @@ const bodies = {
   session: shape(CreateSessionBody),
 };
 
-/** The path of the first field that the API would not take; null if there is none. */
+/** The path of the first field that the API would not take, or null. */
 export function settingsProblem(row: DumpRow): string | null {
   switch (row.type) {
     case 'workspace':

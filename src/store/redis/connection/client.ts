@@ -7,7 +7,7 @@ import type { RedisReply } from '../reply.ts';
 export type Arguments = readonly (string | Buffer)[];
 
 // The client's own timeout covers only commands not yet written, and keeps a signal with a timer of five seconds for
-// each command. Callers have a deadline of their own.
+// each command. Callers set their deadlines.
 const commandOptions = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer }, timeout: 0 };
 
 // Commands do not wait for a missing connection, and a silent connection is closed: commands written to it would never
@@ -16,8 +16,8 @@ export const clientOptions = {
   disableOfflineQueue: true,
   commandsQueueMaxLength: limits.redisCallsMax,
   pingInterval: limits.redisPingMs,
-  // Present, so that those of a command replace them: with each command that adds an option V8 makes a new hidden
-  // class.
+  // Options that are always present, so that a command's options replace them: with each command that adds an option
+  // V8 makes a new hidden class.
   commandOptions: { typeMapping: {} },
   socket: {
     connectTimeout: limits.redisConnectMs,
@@ -66,7 +66,7 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Why no later attempt would succeed either; null if one may. */
+/** Reason for which no later attempt would succeed either; null if one may. */
 export function refusalOf({ code, message }: NodeJS.ErrnoException): string | null {
   const certificate = `Redis shows a certificate that is not trusted here (${code}): name the file of its authority in NODE_EXTRA_CA_CERTS, and the host as the certificate has it.`;
   return isUntrusted(code) ? certificate : (refusals.find(([said]) => said.test(message))?.[1] ?? null);
@@ -82,7 +82,7 @@ export function connectOnce(url: string) {
   };
 }
 
-/** Asks one server one thing over a connection of its own. */
+/** Sends one command to one server over a separate connection. */
 export async function askOnce(url: string, args: Arguments): Promise<RedisReply> {
   const server = connectOnce(url);
   try {

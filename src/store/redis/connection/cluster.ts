@@ -136,7 +136,7 @@ class ClusterClient {
     if (this.cluster.isOpen) this.cluster.destroy();
   }
 
-  /** Sends a command to a node, whatever its slots. */
+  /** Sends a command with any slot to a node. */
   async ask(node: Node, args: Arguments): Promise<RedisReply> {
     const client = await this.#clientOf(node);
     return this.#owedBy(node).ask(() => sendOn(client, args));

@@ -4,10 +4,10 @@
  * is sent.
  *
  * A primary that knows of the move says so itself: a step declares one key that never exists, and for a key that is
- * gone it answers ASK, before the step runs. Nobody follows that. But a replica that takes its place in the middle does
- * not know of the move, nor does a primary that was told to forget it (`SETSLOT STABLE`): they answer with the keys
- * that are left. The other primary still knows. So all primaries are asked, whenever the client's map of the slots has
- * changed, and ten times a second while steps are sent.
+ * gone it answers ASK, before the step runs. Nobody follows that. But a replica that takes its place in the middle
+ * does not know of the move, nor does a primary after `SETSLOT STABLE`: they answer with the keys that are left. The
+ * other primary still knows. So all primaries are asked, whenever the client's map of the slots has changed, and ten
+ * times a second while steps are sent.
  *
  * A slot that was open counts as open until all of its keys are with its owner: `redis-cli --cluster fix` may make the
  * primary with most of them the owner, and has both forget the move for a moment before it moves the others.
@@ -54,7 +54,7 @@ export interface Cluster {
 
 /** The parts of `CLUSTER NODES` that matter here. */
 export interface Reported {
-  /** The open slots of the node that was asked: a node tells of no other's. */
+  /** The open slots of the queried node: a node does not report another node's slots. */
   readonly open: readonly number[];
   /** `host:port` of the primaries without slots. A slot may be on its way to one of them. */
   readonly slotless: readonly string[];
@@ -176,7 +176,7 @@ export class OpenSlots {
     this.#last = { map, at, freshMs: Math.max(freshMs, freshMsEach * reported.size), open };
   }
 
-  /** Returns the slots that were open and of which not all keys are known to be with their owners. */
+  /** Returns the formerly open slots whose keys are not all known to be with their owners. */
   async #split(doubted: readonly number[], primaries: readonly Primary[]): Promise<number[]> {
     const whole = await Promise.all(
       doubted.slice(0, doubtedMax).map(async (slot) => {

@@ -39,7 +39,7 @@ class Opening {
 
 /**
  * Returns a listener to errors that drops the connections once their server is no primary any more. A failover may
- * leave them open: the server goes on answering on them, and refuses every write. The clients connect anew by
+ * leave them open: the server still answers on them, but refuses every write. The clients connect anew by
  * themselves.
  */
 function droppingDemoted(clients: readonly Client[]): (error: Error) => void {

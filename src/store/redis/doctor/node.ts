@@ -11,7 +11,7 @@ export class NoAnswer extends Error {}
 export interface Timing {
   /** The shortest of several round trips, in milliseconds. */
   readonly roundTripMs: number;
-  /** How far its clock is ahead of ours, in milliseconds, with an error of up to half of that round trip. */
+  /** Milliseconds by which the server's clock is ahead of ours, with an error of up to half of that round trip. */
   readonly aheadMs: number;
 }
 
@@ -81,7 +81,7 @@ export class Node {
     return this.#facts.get(name) ?? '';
   }
 
-  /** Its replicas, as listed in its INFO. */
+  /** The node's replicas, as listed in its INFO. */
   replicas(): ReadonlyMap<string, string>[] {
     const listed = [...this.#facts].filter(([name]) => /^slave\d+$/.test(name));
     return listed.map(([, text]) => new Map(text.split(',').map((pair) => pair.split('=', 2) as [string, string])));

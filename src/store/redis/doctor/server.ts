@@ -28,7 +28,7 @@ export function loading(node: ServerFacts): Finding {
 const lasting =
   'redis-cli CONFIG SET appendonly yes, CONFIG SET appendfsync everysec, then CONFIG REWRITE so that it lasts.';
 
-/** As at startup (`PARLEY_ALLOW_VOLATILE`), and how often the file is flushed to the disk. */
+/** Checks durability as at startup (`PARLEY_ALLOW_VOLATILE`), and how often the file is flushed to the disk. */
 export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promise<Finding> {
   const bad = allowVolatile ? warn : fail;
   try {
@@ -64,7 +64,7 @@ export function lastWrites(node: ServerFacts): Finding {
   return ok('the last ones went well');
 }
 
-/** As at startup, and of replicas too: a replica that takes over has a policy of its own. */
+/** Checks eviction as at startup, and of replicas too: a replica that takes over applies its separate policy. */
 export async function eviction(node: Node): Promise<Finding> {
   const policy = await evictionPolicyOf((...words) => node.ask(...words));
   if (policy === '')
@@ -89,8 +89,8 @@ export function memory(node: ServerFacts): Finding {
 }
 
 /**
- * Leases, budgets, deadlines and dates use Redis's clock, whatever the process's own clock shows; only its log does
- * not. A cluster's servers should agree.
+ * Leases, budgets, deadlines and dates use Redis's clock, not the process's clock, which only the log uses. A
+ * cluster's servers should agree.
  */
 export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
   const away = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);

@@ -16,7 +16,7 @@ export interface Place {
 
 const seconds = (milliseconds: number): string => `${milliseconds / 1000} s`;
 
-/** By the error code of the system or of Node. */
+/** Causes by the error code of the system or of Node. */
 function byCode(code: string, { address }: Place): Finding | null {
   if (code === 'ECONNREFUSED')
     return fail(
@@ -50,7 +50,7 @@ function byCode(code: string, { address }: Place): Finding | null {
 const credentials =
   'They stand in PARLEY_STORE as redis://USER:PASSWORD@HOST:PORT, percent-encoded; the user is default where ACLs name none.';
 
-/** By the word that Redis's own errors begin with. */
+/** Causes by the first word of Redis's errors. */
 function byWord(message: string, { address, named }: Place): Finding | null {
   if (message.startsWith('WRONGPASS'))
     return fail(

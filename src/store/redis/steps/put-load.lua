@@ -1,4 +1,4 @@
--- Adds a step of a process's load to those of the last hour.
+-- Adds a sample of a process's load to the samples of the last hour.
 -- KEYS: the root of the load.
 -- ARGV: row, start, kept.
 -- Answer: 1.

@@ -1,7 +1,7 @@
 -- Reads the memory of a request if it has not expired.
 -- KEYS: the workspace's root.
 -- ARGV: memory.
--- Answer: its record; false if there is none.
+-- Answer: its record; false without a memory.
 --- @include "recall"
 
 return recall(memory)

@@ -1,4 +1,5 @@
--- Removes one bounded batch of a removed workspace's rows, those of its API keys first, and publishes that these are gone.
+-- Removes one bounded batch of a removed workspace's rows, its API keys' rows first, and publishes the removal of
+-- these keys.
 -- KEYS: the workspace's root.
 -- ARGV: limit, channel, workspace_id.
 -- Answer: 1 when nothing is left, else 0.

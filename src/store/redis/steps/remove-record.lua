@@ -1,7 +1,7 @@
 -- Removes a catalog record and publishes that. A repeat gets the same answer.
 -- KEYS: the root of the kind.
 -- ARGV: kind, id, channel, workspace_id, record_id, write.
--- Answer: the record as it was; false if there was none.
+-- Answer: the record as it was; false if it was missing.
 --- @include "at"
 --- @include "keep-answer"
 --- @include "publish"

@@ -1,8 +1,9 @@
--- Takes over a turn whose lease has run out. Redis's time counts up to `latest`, if it is given: a lease does not end because the clock was set
--- ahead. The turn will be sealed and not run, so it needs no slot.
+-- Takes over a turn whose lease has run out. Redis's time counts up to `latest`, if it is given: a lease does not end
+-- because the clock was set ahead. The turn will be sealed and not run, so it needs no slot.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, lease, token, latest.
--- Answer: {epoch, stop} with the new epoch and the request to stop or false; false if the lease runs or the turn is over.
+-- Answer: {epoch, stop} with the new epoch and the request to stop or false; false if the lease runs or the turn has
+-- ended.
 --- @include "at"
 --- @include "int"
 --- @include "now"

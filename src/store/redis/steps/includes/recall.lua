@@ -1,4 +1,4 @@
--- Reads the memory of a request if it has not expired; false if there is none.
+-- Reads the memory of a request if it has not expired; otherwise false.
 --- @include "at"
 --- @include "now"
 

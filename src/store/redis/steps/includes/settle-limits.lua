@@ -1,5 +1,5 @@
--- Charges use that is over, or gives back. The arguments as of `take_limits`; a counter has where its period began in place
--- of a lease.
+-- Charges use that has ended, or refunds it. The arguments as of `take_limits`; a counter has where its period began
+-- in place of a lease.
 --- @include "at"
 --- @include "now"
 --- @include "put-seat"
