@@ -199,6 +199,7 @@ export const asciiOf = (script) =>
  */
 const beside = [
   [inRoot('src', 'pages'), 'palette.css', '.'],
+  [inRoot('src', 'pages'), 'favicon.ico', '.'],
   [inRoot('src', 'store', 'redis', 'steps'), '.lua', 'steps'],
   [inRoot('src', 'store', 'redis', 'steps', 'includes'), '.lua', join('steps', 'includes')],
 ];

@@ -229,7 +229,7 @@ export const rooms: readonly Room[] = [
   room(
     'handlers',
     ['src/http/handlers/'],
-    ['framing', 'docs', 'front', 'link pages', 'words', 'package.json', ...domain],
+    ['framing', 'docs', 'landing page', 'favicon', 'link pages', 'words', 'package.json', ...domain],
     'A handler is called by the pipeline and calls down only.',
   ),
   room(
@@ -240,11 +240,11 @@ export const rooms: readonly Room[] = [
     [],
   ),
   room(
-    'front',
-    ['src/http/front.ts'],
+    'landing page',
+    ['src/http/landing-page.ts'],
     ['docs'],
-    'The page and the icon are the same for everybody, and so know nobody.',
-    ['node:crypto', 'node:zlib'],
+    'The page is the same for everybody, and so knows nobody.',
+    ['node:crypto'],
   ),
   room('charts', ['src/http/charts.ts'], ['machines', 'base'], 'The charts are drawn from the machines alone.'),
   room('framing', ['src/http/edge/event-stream.ts'], ['base'], 'Events are framed alike for both engines.'),
@@ -293,6 +293,7 @@ export const rooms: readonly Room[] = [
     "The loader runs on other people's sites, in 4 KB: it brings nothing along.",
     [],
   ),
+  room('favicon', ['src/pages/favicon.ts'], [], 'The icon knows no page.', ['node:fs']),
   room('palette', ['src/pages/palette.ts'], [], 'The colours know no page.', ['node:fs']),
 
   room(

@@ -43,7 +43,7 @@ export function readTree(root: string): Tree {
       const path = posix.join(folder, entry.name);
       if (ignored(entry.name)) continue;
       if (entry.isDirectory()) visit(path);
-      else if (!path.endsWith('.png')) tree.set(path, readFileSync(join(root, path), 'utf8'));
+      else if (!/\.(?:png|ico)$/.test(path)) tree.set(path, readFileSync(join(root, path), 'utf8'));
     }
   };
   visit('');

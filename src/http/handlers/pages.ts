@@ -5,8 +5,9 @@ import { assetHeaders, pageHeaders, pages } from '../pages.ts';
 import { jsonType, type NobodyCaller, type Reply, type Request } from '../request.ts';
 import { fileReply } from './file.ts';
 import { namesHtml } from '../../base/accept.ts';
-import { frontPage, frontPolicy, icon } from '../front.ts';
-import { staticFile, type StaticFile } from '../../base/static-files.ts';
+import { landingPage, landingPolicy } from '../landing-page.ts';
+import { favicon as icon } from '../../pages/favicon.ts';
+import { staticFile } from '../../base/static-files.ts';
 
 /** The one page, which reads from its address what to show. */
 export function page({ head, services: { config } }: Request<NobodyCaller>): Reply {
@@ -27,10 +28,10 @@ export function pageOrFile(request: Request<NobodyCaller>): Reply {
   return page(request);
 }
 
-const frontFile = staticFile('text/html; charset=utf-8', Buffer.from(frontPage));
+const landingFile = staticFile('text/html; charset=utf-8', Buffer.from(landingPage));
 
 /**
- * The front page. A request whose `Accept` names no HTML gets 404 as for any unknown route; no cache gives one client
+ * The landing page. A request whose `Accept` names no HTML gets 404 as for any unknown route; no cache gives one client
  * the other's answer.
  */
 export function front({ head, requestId }: Request<NobodyCaller>): Reply {
@@ -41,8 +42,8 @@ export function front({ head, requestId }: Request<NobodyCaller>): Reply {
       text: failureText(new Failure('route_not_found'), requestId),
     };
   }
-  return fileReply(frontFile, head, {
-    'content-security-policy': frontPolicy,
+  return fileReply(landingFile, head, {
+    'content-security-policy': landingPolicy,
     'referrer-policy': 'no-referrer',
     vary: 'accept, accept-encoding',
   });
@@ -55,10 +56,9 @@ export const withoutSlash = ({ head: { path, query } }: Request<NobodyCaller>): 
   empty: true,
 });
 
-let image: StaticFile | undefined;
+const iconFile = staticFile('image/x-icon', icon);
 
 /** A day is short enough for another one, and long enough that pages do not ask for it again and again. */
 export function favicon({ head }: Request<NobodyCaller>): Reply {
-  image ??= staticFile('image/x-icon', icon());
-  return fileReply(image, head, { 'cache-control': 'public, max-age=86400' });
+  return fileReply(iconFile, head, { 'cache-control': 'public, max-age=86400' });
 }
