@@ -294,7 +294,10 @@ export class Host {
     if (!(error instanceof UnreadableSnapshot)) throw error;
     if (this.#unreadable.has(error.message)) return;
     this.#unreadable.add(error.message);
-    this.#log.warn({ err: error }, 'turns are left to a process of another version');
+    this.#log.warn(
+      { err: error },
+      'This version cannot read the sessions of some turns. They are left to a process of a later version.',
+    );
   }
 
   async #sealOrphans(): Promise<void> {

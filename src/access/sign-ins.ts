@@ -201,7 +201,7 @@ export class SignIns {
         if ((await this.#readLive(id)) === null) this.#close(id);
       } catch (error) {
         // The store is away: open sockets stay until the store reports that their sign-in has ended.
-        this.#log.warn({ err: error }, 'sign-ins with open sockets could not be looked up');
+        this.#log.warn({ err: error }, 'Sign-ins with open sockets could not be read. Their sockets stay open.');
         break;
       }
     }
@@ -246,7 +246,7 @@ export class SignIns {
         if (this.#seen.get(id) === at) this.#seen.delete(id);
       }
     } catch (error) {
-      this.#log.warn({ err: error }, 'the last use of sign-ins could not be stored');
+      this.#log.warn({ err: error }, 'The last use of sign-ins could not be stored.');
     }
     if (this.#seen.size > 0)
       this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());

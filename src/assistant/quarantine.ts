@@ -29,7 +29,7 @@ export function noteOffered(
   const warn = (name: string, toolId: string | null): void =>
     log.warn(
       { workspace_id: workspaceId, tool_id: toolId, function: name, provider },
-      'a provider refuses the definition of a function, which it is not offered any more',
+      'A provider refuses the definition of a function. The function is no longer offered to it.',
     );
   for (const { name, toolId } of changed) if (toolId === null && taken.refused.includes(name)) warn(name, null);
   for (const toolId of new Set(changed.map((one) => one.toolId))) {
@@ -47,7 +47,8 @@ export function noteOffered(
     };
     host.tools.change(workspaceId, toolId, change).then(
       () => marked.forEach((name) => warn(name, toolId)),
-      (error: unknown) => log.warn({ err: error, tool_id: toolId }, 'the quarantine of a function was not stored'),
+      (error: unknown) =>
+        log.warn({ err: error, tool_id: toolId }, 'The quarantine of a function could not be stored.'),
     );
   }
 }

@@ -188,7 +188,7 @@ export async function forget(
     const actor = await host.sessions.of(workspaceId, id);
     if (actor !== null) await host.sessions.discard(actor, named, causeByParty(party, requestId));
   } catch (error) {
-    log.warn({ err: error, session_id: id }, 'a session without a turn was left');
+    log.warn({ err: error, session_id: id }, 'A session whose first turn was refused could not be removed.');
   }
 }
 
@@ -279,7 +279,10 @@ export async function endWith(
     // A turn whose end is not known here may still run elsewhere.
     if (log.terminal !== null) await endSession(party, session.id, requestId, services);
   } catch (error) {
-    services.log.warn({ err: error, session_id: session.id }, 'a session of one turn was not ended');
+    services.log.warn(
+      { err: error, session_id: session.id },
+      'The session of a single turn could not be ended. It expires by itself.',
+    );
   }
 }
 
@@ -301,7 +304,10 @@ export function abortOnLeave(
   onGone(() => {
     if (log.terminal !== null) return;
     abortTurn(party, sessionId, turnId, requestId, services).catch((error: unknown) =>
-      services.log.debug({ err: error }, 'a turn whose client has left was not aborted'),
+      services.log.debug(
+        { err: error },
+        'The turn of a client that has left could not be aborted. It runs to its end.',
+      ),
     );
   });
 }

@@ -187,7 +187,8 @@ export class TranscriptionSocket implements SocketListener {
   #listen(samples: Int16Array): void {
     const { listener } = this.#hearing!;
     listener.push(samples);
-    if (listener.backlogMs > limits.socketBacklogMs) this.#fail(new Error('No detector takes the audio.'));
+    if (listener.backlogMs > limits.socketBacklogMs)
+      this.#fail(new Error('The speech recognisers cannot keep up with the audio.'));
   }
 
   #hear(): Hearing {
@@ -268,7 +269,10 @@ export class TranscriptionSocket implements SocketListener {
   #fail(error: unknown): void {
     if (this.#over) return;
     const { services, requestId, assistant } = this.#options;
-    services.log.warn({ request_id: requestId, assistant_id: assistant.record.id, err: error }, 'transcription failed');
+    services.log.warn(
+      { request_id: requestId, assistant_id: assistant.record.id, err: error },
+      'Transcription failed.',
+    );
     this.#fault(failureOfVoice(error).code, ours);
   }
 

@@ -189,7 +189,7 @@ export async function reachTurn(
   // may take it over and seal it.
   const waits = services.host.turns.withdraws(actor, turnId);
   if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true)
-    throw new StoreUnavailable('the turn waits to be withdrawn');
+    throw new StoreUnavailable('The turn waits to be withdrawn. Repeat the request.');
   return turn;
 }
 

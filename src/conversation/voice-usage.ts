@@ -35,7 +35,7 @@ export async function countVoice(
     } catch (error) {
       if (error instanceof StoreUnavailable && clock.monotonic() < until)
         clock.after(waitMs, () => void attempt(Math.min(2 * waitMs, limits.storeRetryMsMax)));
-      else log.error({ err: error, assistant_id: assistantId, ...counts }, 'voice usage is not counted');
+      else log.error({ err: error, assistant_id: assistantId, ...counts }, 'Voice usage could not be counted.');
     }
   };
   return attempt(limits.storeRetryMs);

@@ -198,7 +198,9 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       const changed = await actor.mailbox.post(() => this.#commit(actor, decide, cause));
       if (changed) return actor;
     }
-    throw new StoreUnavailable(`a ${this.options.kind} changed concurrently ${limits.decisionAttemptsMax} times`);
+    throw new StoreUnavailable(
+      `Other writers changed the ${this.options.kind} ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+    );
   }
 
   async remove(workspaceId: string, id: string): Promise<boolean> {

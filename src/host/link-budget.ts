@@ -270,7 +270,7 @@ export function speechAdmission(
 }
 
 function givenBack(limit: AskedLimit, at: number): SettledLimit {
-  if (limit.kind === 'place') throw new TypeError('A place is not given back but ends.');
+  if (limit.kind === 'place') throw new TypeError('A place cannot be refunded: it ends by itself.');
   const { name, ceiling, periodMs, cost } = limit;
   return limit.kind === 'bucket'
     ? { kind: 'bucket', name, ceiling, periodMs, cost: -cost }

@@ -26,16 +26,17 @@ export class Outage {
 
   /** Reports a failure of background work. An outage of the store is logged once, any other error each time. */
   noteFailure(error: unknown): void {
-    if (!(error instanceof StoreUnavailable)) return this.#log.error({ err: error }, 'sweep failed');
+    if (!(error instanceof StoreUnavailable))
+      return this.#log.error({ err: error }, 'Background work on the store failed. It is repeated.');
     if (this.#sinceMs !== null) return;
     this.count++;
     this.#sinceMs = this.#clock.monotonic();
-    this.#log.error({ err: error }, 'the store is away');
+    this.#log.error({ err: error }, 'The store does not answer. Requests that need it get 503 until it is back.');
   }
 
   noteAnswer(): void {
     if (this.#sinceMs === null) return;
-    this.#log.warn({ away_seconds: Math.round(this.seconds * 10) / 10 }, 'the store is back');
+    this.#log.warn({ away_seconds: Math.round(this.seconds * 10) / 10 }, 'The store answers again.');
     this.#sinceMs = null;
   }
 }

@@ -44,7 +44,9 @@ export class ToolRecords extends CatalogCache<'tool'> {
         this.forget(workspaceId, id);
         return tool;
       }
-      throw new StoreUnavailable(`a tool changed concurrently ${limits.decisionAttemptsMax} times`);
+      throw new StoreUnavailable(
+        `Other writers changed the tool ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+      );
     });
   }
 }

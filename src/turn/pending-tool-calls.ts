@@ -62,7 +62,8 @@ export async function answeredCalls(
     throw new Failure('invalid_field', { field: 'tool_results' });
   if (pending === undefined) return null;
   const message = await messageAt(store, workspaceId, id, pending.index);
-  if (message?.toolCalls === undefined) throw new StoreUnavailable('the calls that wait were lost');
+  if (message?.toolCalls === undefined)
+    throw new StoreUnavailable('The store has lost the message with the tool calls that wait.');
   const toolCalls = await Promise.all(
     message.toolCalls.map((call) =>
       call.status === 'pending' ? answered(call, answerById.get(call.id), model, nowMs) : call,

@@ -109,7 +109,7 @@ export class RemoteTurns {
       };
       const fail = (): void => {
         stop();
-        reject(new StoreUnavailable('the joined turn cannot be read'));
+        reject(new StoreUnavailable('The turn that the request joined cannot be read. Repeat the request.'));
       };
       const leave = log.follow(() => void (isOver() && end()));
       const timer = withinMs === Infinity ? null : this.#clock.after(withinMs, end);

@@ -25,17 +25,23 @@ export class LoggedReports implements TurnReports {
   }
 
   providerFailed(reason: ModelFailure): void {
-    this.#services.log.warn({ ...this.#fields, reason }, 'model provider failed');
+    this.#services.log.warn({ ...this.#fields, reason }, 'The model provider failed.');
   }
 
   leftOut(messages: number): void {
-    this.#services.log.info({ ...this.#fields, messages }, 'the model was not sent the whole conversation');
+    this.#services.log.info(
+      { ...this.#fields, messages },
+      'The conversation exceeds the history budget: the model was sent its newest messages only.',
+    );
   }
 
   ourFault(turnId: string, reason: TurnFault, cause: unknown): void {
     const { log, metrics } = this.#services;
     metrics.turnFaults.inc({ reason });
-    log.error({ ...this.#fields, turn_id: turnId, reason, err: cause ?? undefined }, 'turn failed');
+    log.error(
+      { ...this.#fields, turn_id: turnId, reason, err: cause ?? undefined },
+      'A turn failed for a fault of the server.',
+    );
   }
 
   over(outcome: TurnStatus): void {

@@ -276,7 +276,8 @@ export class Sessions {
     await this.send(actor, (at) => ({ type: 'abort', at, turnId }), cause);
     if (actor.context.activeTurnId === turnId) await this.#awaitStop(actor, turnId);
     const sealed = runner?.turnId === turnId ? await runner.settled : actor.context.activeTurnId !== turnId;
-    if (!sealed) throw new StoreUnavailable('an aborted turn could not be sealed');
+    if (!sealed)
+      throw new StoreUnavailable('The aborted turn could not be sealed. It is sealed once the store is back.');
     await this.options.store.confirm(actor.record.workspaceId);
   }
 
@@ -336,7 +337,9 @@ export class Sessions {
           throw await visitors.refuse(moved.workspaceId, use, wanted, charged.answers, at, cause);
         if (charged.outcome === 'charged') return moved;
       }
-      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
+      throw new StoreUnavailable(
+        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+      );
     });
   }
 
@@ -380,7 +383,9 @@ export class Sessions {
         actor.publish(decision, cause);
         return decision.outcomes;
       }
-      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
+      throw new StoreUnavailable(
+        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+      );
     });
   }
 

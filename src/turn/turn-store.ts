@@ -340,7 +340,9 @@ export class StoredTurnSteps implements TurnSteps {
         }
         if (answer.outcome === 'fenced') return 'fenced';
       }
-      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
+      throw new StoreUnavailable(
+        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+      );
     });
   }
 

@@ -206,7 +206,8 @@ export class Turns {
     const untilMs = clock.monotonic() + limits.withdrawalMs;
     for (;;) {
       const settled = await withdrawals.awaitSettled(actor.record.id, Math.max(0, untilMs - clock.monotonic()));
-      if (!settled) throw new StoreUnavailable('the previous turn is not withdrawn yet');
+      if (!settled)
+        throw new StoreUnavailable('The previous turn of the session is not withdrawn yet. Repeat the request.');
       const started = await this.#beginInOrder(actor, wanted, true);
       if (started !== 'withdrawing') return started;
     }
@@ -227,7 +228,9 @@ export class Turns {
         if (started?.kind === 'remembered' && !check.isDone && (await this.#checkElsewhere(actor, check))) continue;
         if (started !== null) return started;
       }
-      throw new StoreUnavailable(`a session changed concurrently ${limits.decisionAttemptsMax} times`);
+      throw new StoreUnavailable(
+        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+      );
     });
   }
 
@@ -244,7 +247,8 @@ export class Turns {
   #awaitsWithdrawal(actor: LiveSession): boolean {
     const { withdrawals } = this.#options;
     if (withdrawals.size === 0) return false;
-    if (withdrawals.full) throw new StoreUnavailable('too many turns wait to be withdrawn');
+    if (withdrawals.full)
+      throw new StoreUnavailable('Too many turns wait to be withdrawn. Repeat the request once the store is back.');
     return withdrawals.isPending(actor.record.id);
   }
 

@@ -11,7 +11,7 @@ const head = (lines: Readonly<Record<string, readonly string[]>>, remoteAddress 
 });
 const trusted = ['10.0.0.0/8', 'fd00::/8'];
 
-t.test('the nearest address that no trusted proxy has', (t) => {
+t.test("the client's address is the nearest that is not a trusted proxy's", (t) => {
   for (const [forwarded, expected] of [
     [['203.0.113.5'], '203.0.113.5'],
     [['203.0.113.5:41000'], '203.0.113.5'],
@@ -67,7 +67,7 @@ t.test('an entry that is no address ends the search', (t) => {
   t.end();
 });
 
-t.test('the scheme has no case', (t) => {
+t.test('the scheme is compared without case', (t) => {
   for (const value of ['https', 'HTTPS', 'Https', ' HTTPS , http', 'https,http'])
     t.equal(cameByTls(head({ 'x-forwarded-proto': [value] }), trusted), true, value);
   for (const value of ['http', 'HTTP', 'http, https', '', 'httpss', 'https://'])

@@ -122,7 +122,7 @@ t.test('a sign-in used while it is ended stays ended', async (t) => {
   t.equal(await scene.signIns.use(cookie), null);
 });
 
-t.test('a cookie is known whole or not at all', async (t) => {
+t.test('a cookie is valid only as a whole', async (t) => {
   const scene = await open(t);
   const { cookie } = await scene.signIns.begin(null, from);
   const { cookie: second } = await scene.signIns.begin(null, from);
@@ -146,7 +146,7 @@ t.test('a cookie is known whole or not at all', async (t) => {
   t.notOk(rows.includes(secret), 'the store does not have the secret');
 });
 
-t.test('a link is good once, for ten minutes, and in one process', async (t) => {
+t.test('a link is valid once, for ten minutes, and in one process', async (t) => {
   const scene = await open(t);
   const { token, expiresAt } = await scene.signIns.makeLink('Ada');
   t.equal(expiresAt, secondsOf(scene.clock.now()) + 600);
@@ -177,7 +177,7 @@ t.test('a link is good once, for ten minutes, and in one process', async (t) => 
   );
 });
 
-t.test('links are searched for expired ones at intervals, not at each new link', async (t) => {
+t.test('expired links are swept at intervals, not at each new link', async (t) => {
   const scene = await open(t);
   let pages = 0;
   const { catalog } = scene.store;
@@ -211,7 +211,7 @@ t.test('a new operator token ends all sign-ins and links, for good', async (t) =
   t.ok(await later.use(own));
 });
 
-t.test('everywhere is all of one person, and nobody else', async (t) => {
+t.test('signing out everywhere ends all sign-ins of one person, and of nobody else', async (t) => {
   const scene = await open(t);
   const cookies = [];
   for (const link of [null, { name: 'Ada' }, null, { name: 'Ada' }])
@@ -239,7 +239,7 @@ t.test('everywhere is all of one person, and nobody else', async (t) => {
   t.equal(await scene.signIns.use(two.cookie), null);
 });
 
-t.test('open connections of a sign-in end with it, and the store is asked only while there are some', async (t) => {
+t.test('open connections end with their sign-in, and the store is polled only while there are any', async (t) => {
   const scene = await open(t);
   const over: string[] = [];
   const begin = async (name: string) => {
@@ -266,7 +266,7 @@ t.test('open connections of a sign-in end with it, and the store is asked only w
   t.equal(scene.clock.timers, 0);
 });
 
-t.test('too many sign-ins: the one used least lately ends', async (t) => {
+t.test('the least recently used sign-in ends when there are too many', async (t) => {
   const scene = await open(t);
   const begun = [];
   for (let count = 0; count < limits.signInsMax; count++) begun.push(await scene.signIns.begin(null, from));

@@ -36,7 +36,7 @@ for (const holder of [
   { kind: 'key', id: 'key_1' },
   { kind: 'visitor', id: 'vis_1' },
 ] as const) {
-  t.test(`a ${holder.kind}'s token`, async (t) => {
+  t.test(`a ${holder.kind}'s token is valid for its holder alone`, async (t) => {
     const sealed = tokens.seal(claims(holder));
     t.same(tokens.open(sealed), claims(holder));
     t.same(
@@ -48,6 +48,6 @@ for (const holder of [
   });
 }
 
-t.test('the kind of holder is a claim, not a reading of the id', async (t) => {
+t.test('the kind of holder is read from a claim and not from the id', async (t) => {
   t.equal(tokens.open(tokens.seal(claims({ kind: 'key', id: 'vis_1' })))?.holder.kind, 'key');
 });

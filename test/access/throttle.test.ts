@@ -17,7 +17,7 @@ const passing = (throttle: AddressThrottle, addresses: readonly string[], most =
   return most;
 };
 
-t.test('it is a bucket like those of the keys', async (t) => {
+t.test("a throttle behaves like a key's bucket", async (t) => {
   const { clock, throttle } = open(5);
   let bucket = full(5, clock.now());
   for (const pauseMs of [
@@ -30,7 +30,7 @@ t.test('it is a bucket like those of the keys', async (t) => {
   }
 });
 
-t.test('a caller that waits as told passes, and one that does not waits longer, a minute at most', async (t) => {
+t.test('a caller that waits for Retry-After passes, and another waits longer, a minute at most', async (t) => {
   const { clock, throttle } = open(5);
   t.equal(passing(throttle, ['192.0.2.1']), 5);
   for (const seconds of [36, 48, 60, 60]) t.equal(throttle.take('192.0.2.1'), seconds);
@@ -40,7 +40,7 @@ t.test('a caller that waits as told passes, and one that does not waits longer, 
   t.equal(throttle.take('192.0.2.1'), null);
 });
 
-t.test('a change of the wall clock changes nothing', async (t) => {
+t.test('a change of the wall clock leaves the throttle unchanged', async (t) => {
   const { clock, throttle } = open(5);
   t.equal(passing(throttle, ['192.0.2.1']), 5);
   clock.jump(3_600_000);
@@ -60,7 +60,7 @@ t.test('an address is an IPv4 address, or 56 bits of an IPv6 address', async (t)
     t.equal(passing(throttle, [other]), 5, other);
 });
 
-t.test('so many addresses are remembered, those last heard of', async (t) => {
+t.test('a bounded number of addresses is remembered, the latest', async (t) => {
   const { throttle } = open(1);
   const address = (index: number): string => `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
   t.equal(throttle.take(address(0)), null);

@@ -38,7 +38,7 @@ function live(machine: AnyStateMachine, input: object) {
 }
 
 for (const [name, { machine, rows }] of Object.entries(machines)) {
-  t.test(`${name}: each row of its table`, async (t) => {
+  t.test(`${name} obeys each row of its table`, async (t) => {
     for (const row of rows) {
       const actor = open(machine, { snapshot: { version: 1, state: row.from, context: row.context } });
       const outcomes = actor.send(row.event);
@@ -55,7 +55,7 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
     }
   });
 
-  t.test(`${name}: event after event from its beginning`, async () => {
+  t.test(`${name} obeys random events from its beginning`, async () => {
     const events = fc.array(fc.constantFrom(...rows.map(({ event }) => event as Event)), { maxLength: 12 });
     fc.assert(
       fc.property(events, (list) => {
@@ -116,7 +116,7 @@ t.test('a machine that is not plain is left to XState', async (t) => {
   }
 });
 
-t.test('an uncommitted step never happened', async (t) => {
+t.test('an uncommitted step is undone', async (t) => {
   const actor = open(machines['assistant']!.machine, { input: { voice: false } });
   const before = actor.snapshot();
   actor.send({ type: 'publish' });
@@ -125,7 +125,7 @@ t.test('an uncommitted step never happened', async (t) => {
   t.strictSame(actor.snapshot(), before);
 });
 
-t.test('a fault of the machine is thrown and moves nothing, for whoever stands in it', async (t) => {
+t.test('a fault of the machine is thrown and leaves the state unchanged', async (t) => {
   const faulty = setup({ types: { events: {} as Event } }).createMachine({
     initial: 'here',
     states: {

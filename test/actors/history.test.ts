@@ -199,26 +199,30 @@ async function lives(t: Test, few: number, open: (number: number) => Promise<Pla
   );
 }
 
-t.test('in memory', (t) => lives(t, 8, () => inMemory()));
+t.test('histories equal the live steps in memory', (t) => lives(t, 8, () => inMemory()));
 
-t.test('on LMDB', async (t) => {
+t.test('histories equal the live steps on LMDB', async (t) => {
   const folder = await temporaryFolder(t);
   await lives(t, 4, (number) => onDisk(`${folder}/${number}`));
 });
 
-t.test('on Redis, each step sent twice', { skip: whyNoRedis() ?? false }, async (t) => {
-  const server = await RedisServer.start(...appendOnly);
-  t.teardown(() => server.stop());
-  let last: { dispose(): Promise<void> } | null = null;
-  t.teardown(() => last?.dispose());
-  await lives(t, 4, async () => {
-    await last?.dispose();
-    const opened = (last = await openStore(server.url, { scripts: takenTwice }));
-    return { store: opened.store, again: null };
-  });
-});
+t.test(
+  'histories equal the live steps on Redis with each step sent twice',
+  { skip: whyNoRedis() ?? false },
+  async (t) => {
+    const server = await RedisServer.start(...appendOnly);
+    t.teardown(() => server.stop());
+    let last: { dispose(): Promise<void> } | null = null;
+    t.teardown(() => last?.dispose());
+    await lives(t, 4, async () => {
+      await last?.dispose();
+      const opened = (last = await openStore(server.url, { scripts: takenTwice }));
+      return { store: opened.store, again: null };
+    });
+  },
+);
 
-t.test('a fold', async (t) => {
+t.test('a fold of moves gives the stored snapshots', async (t) => {
   const kind = kinds.assistant;
   const snapshot = (state: string, voice = false, version = kind.version): Snapshot => ({
     version,

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Mailbox } from '../../src/actors/mailbox.ts';
 
-t.test("one job at a time, in order, and a failure is its poster's own", async (t) => {
+t.test('a mailbox runs one job at a time in order, and a failure reaches only its poster', async (t) => {
   const mailbox = new Mailbox();
   const told: string[] = [];
   const gates: (() => void)[] = [];

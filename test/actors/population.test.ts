@@ -40,7 +40,7 @@ const make = (): { clock: ManualClock; population: Population<Someone>; wake(id:
 };
 const ids = (population: Population<Someone>): string[] => [...population.residents()].map(({ id }) => id);
 
-t.test('concurrent asks load once', async (t) => {
+t.test('concurrent activations load once', async (t) => {
   const { population } = make();
   let loads = 0;
   let arrive!: (someone: Someone | null) => void;
@@ -92,7 +92,7 @@ t.test('above the bound the longest idle leave first, the busy ones never', asyn
   t.not(await wake('b'), b, 'one that left comes back as a new one');
 });
 
-t.test('an actor that has just come or was just asked for stays', async (t) => {
+t.test('an actor that was just loaded or used stays', async (t) => {
   const { clock, population, wake } = make();
   const busy = [await wake('a'), await wake('b'), await wake('c'), await wake('d')];
   for (const one of busy) one.busy = true;
@@ -107,7 +107,7 @@ t.test('an actor that has just come or was just asked for stays', async (t) => {
   t.same([e.left, f.left], [0, 1]);
 });
 
-t.test('a busy actor is not looked at again at each admission', async (t) => {
+t.test('a busy actor is checked once and not at each admission', async (t) => {
   const clock = new ManualClock();
   const liveMax = 2_000;
   const population = new Population<Someone>(clock, { actorIdleMs: 1000, actorsLiveMax: liveMax });
@@ -135,7 +135,7 @@ t.test('a busy actor is not looked at again at each admission', async (t) => {
   t.ok(population.size <= liveMax + 10 * held + 10, `${population.size} are left`);
 });
 
-t.test('the idle leave in time', async (t) => {
+t.test('idle actors are passivated in time', async (t) => {
   const { clock, population, wake } = make();
   const a = await wake('a');
   clock.advance(600);

@@ -73,7 +73,11 @@ async function bounded(t: Test, house: House): Promise<void> {
   await settled(house, id, '日'.repeat(99));
   t.same([sent(), await leftOut()], [1, 6], 'each of them is a token');
   t.ok(
-    await until(() => /"messages":6,[^\n]*"msg":"the model was not sent the whole conversation"/.test(house.stdout())),
+    await until(() =>
+      /"messages":6,[^\n]*"msg":"The conversation exceeds the history budget: the model was sent its newest messages only\."/.test(
+        house.stdout(),
+      ),
+    ),
     'in the log',
   );
   const change = (tokens: number | null) =>

@@ -131,7 +131,7 @@ async function sealing(t: Test, { one, two: witness, next }: World, newer: House
   // Either process may seal it first; after the new one the old one cannot read it any more.
   await sealed(newer, ofOld);
   await newer.kill('SIGKILL');
-  await until(async () => witness.stdout().includes('turns are left to a process of another version'));
+  await until(async () => witness.stdout().includes('They are left to a process of a later version.'));
   t.match(witness.stdout(), /"The session was stored by version 2 of its machine; this process runs version 1\."/);
   refused(t, await witness.ask(`/sessions/${ofNew.id}`), 503, 'api_error');
   const successor = await next();

@@ -71,7 +71,7 @@ function deskWith(tool: Tool, clock: ManualClock) {
   return { desk: new ToolClient(parts), sent };
 }
 
-t.test('the secret before signs for a day', async (t) => {
+t.test('a replaced secret signs for a day', async (t) => {
   const clock = new ManualClock();
   const { desk, sent } = deskWith(
     {
@@ -112,7 +112,7 @@ t.test('each secret that was replaced signs until its own end, the newest first'
   }
 });
 
-t.test('a test call takes no arguments that a turn would not take', async (t) => {
+t.test('a test call refuses arguments that a turn would refuse', async (t) => {
   const { desk, sent } = deskWith({ ...blank, sealed: sealed('whsec_new') }, new ManualClock());
   const deep = JSON.parse(`${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`);
   for (const given of [deep, { order: 1 }]) {

@@ -101,7 +101,7 @@ t.test('speech that a limit refuses is refused once, and asked for again with th
   scene.host.close();
 });
 
-t.test('a charge that the store rejects is made with the next look, and refuses nobody', async (t) => {
+t.test('a charge that the store rejects is repeated with the next one, and refuses nobody', async (t) => {
   const scene = await Scene.open();
   const { presence, socket, counted, passes } = await openSocket(scene);
   await passes(silence);

@@ -67,7 +67,7 @@ const chat = ({ host }: Scene, actor: LiveSession, more: Partial<WantedTurn> = {
     ...more,
   });
 
-t.test('a turn on a session that talks elsewhere is a conflict, though that turn took the last slot', async (t) => {
+t.test('a turn on a session that streams elsewhere is a conflict, also if that turn took the last slot', async (t) => {
   const { one, two } = await open({ turnsInFlightMax: 1 });
   const { id } = await one.session();
   const actor = await two.actor(id);
@@ -106,7 +106,7 @@ async function known(options: { turnsInFlightMax?: number } = {}) {
   return { ...scenes, id, asKnown };
 }
 
-t.test('a turn begins on what a process knew only if that is how the session still is', async (t) => {
+t.test('a turn begins on a cached session only if the stored session is unchanged', async (t) => {
   const { one, two, id, asKnown } = await known();
   const talk = await one.streaming(id);
   talk.model.end();
@@ -121,7 +121,7 @@ t.test('a turn begins on what a process knew only if that is how the session sti
   );
 });
 
-t.test('a refusal is of the session as it is, not of what a process knew', async (t) => {
+t.test('a refusal follows from the stored session, not from a cached one', async (t) => {
   const { one, two, id, asKnown } = await known();
   await one.host.sessions.end(await one.actor(id));
   t.equal((await asKnown()).machine.state, 'open');
@@ -141,7 +141,7 @@ t.test('a refusal is of the session as it is, not of what a process knew', async
   );
 });
 
-t.test('a session that was removed elsewhere is not found, whatever a process knew', async (t) => {
+t.test('a session that was removed elsewhere is not found despite a cached copy', async (t) => {
   const { two, id } = await known();
   const { store } = two;
   let removed = false;
@@ -177,7 +177,7 @@ t.test('a turn whose process died while another knew its session as open is seal
 });
 
 t.test(
-  'a repeat of a request whose process died seals its turn, or begins anew where that turn said nothing',
+  'a repeat of a request whose process died seals its turn, or begins anew if that turn had no output',
   async (t) => {
     for (const words of ['one ', null]) {
       const { one, two, id, asKnown, die } = await known();
@@ -198,7 +198,7 @@ t.test(
   },
 );
 
-t.test('an expiry that a turn meets on what a process knew is told once', async (t) => {
+t.test('an expiry that a turn meets on a cached session is reported once', async (t) => {
   const { one, two, die } = await open();
   const { id } = await one.session({ maxCallSeconds: 60 });
   const actor = await two.actor(id);
@@ -210,7 +210,7 @@ t.test('an expiry that a turn meets on what a process knew is told once', async 
 });
 
 t.test(
-  'a session that moves between processes is looked at first, until this process has moved it alone for a while',
+  'a session that moves between processes is read first, until this process has moved it alone for a while',
   async (t) => {
     const { one, two, id, asKnown } = await known();
     const turn = async (scene: Scene, actor: LiveSession): Promise<void> => {

@@ -37,7 +37,7 @@ t.test('a change that the store refused never happened, for those that wait behi
   t.same([live.record.name, live.machine.state], ['renamed', 'published'], 'who is awake is what is stored');
 });
 
-t.test('a change that somebody else overtook is decided again on what they left', async (t) => {
+t.test('a change that another writer overtook is decided again on the stored record', async (t) => {
   const scene = await unlucky([() => Promise.resolve(null)]);
   await scene.host.assistants.of(scene.workspaceId, scene.assistantId);
   const other = scene.beside();
@@ -49,7 +49,7 @@ t.test('a change that somebody else overtook is decided again on what they left'
   t.same(await stored(scene), ['renamed', 'disabled']);
 });
 
-t.test('a change of what was removed finds nothing', async (t) => {
+t.test('a change of a removed record resolves with null', async (t) => {
   const scene = await unlucky([() => Promise.resolve(null)]);
   await scene.host.assistants.of(scene.workspaceId, scene.assistantId);
   await scene.store.catalog.remove('assistant', scene.workspaceId, scene.assistantId);

@@ -24,7 +24,7 @@ async function open() {
   return { asked, clock, workspace, credential, store, credentials: new Credentials({ read } as Catalog, clock) };
 }
 
-t.test('turns share a look at the store until it is too old', async (t) => {
+t.test('turns share a read of the store until it is too old', async (t) => {
   const { asked, clock, workspace, credential, credentials } = await open();
   const both = await Promise.all([
     credentials.of(workspace.id, credential.id),
@@ -57,7 +57,7 @@ t.test('a change in this process is seen at once', async (t) => {
   t.equal(await credentials.of(workspace.id, credential.id), null);
 });
 
-t.test('a look that fails is not kept', async (t) => {
+t.test('a failed read is not cached', async (t) => {
   const { asked, workspace, credential, credentials } = await open();
   asked.away = true;
   await t.rejects(credentials.of(workspace.id, credential.id), { message: 'away' });
@@ -65,7 +65,7 @@ t.test('a look that fails is not kept', async (t) => {
   t.same(await credentials.of(workspace.id, credential.id), credential);
 });
 
-t.test('a bounded number is kept', async (t) => {
+t.test('a bounded number of credentials is cached', async (t) => {
   const { asked, workspace, credential, credentials } = await open();
   await credentials.of(workspace.id, credential.id);
   for (let other = 1; other < limits.credentialsKeptMax; other++) await credentials.of(workspace.id, `crd_${other}`);

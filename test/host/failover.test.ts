@@ -36,7 +36,7 @@ async function says(talk: Talk, text: string): Promise<void> {
   while (talk.runner.log.storedPieces <= length) await null;
 }
 
-t.test('a version that came to be twice is not taken for the one that was known', async (t) => {
+t.test('a version that exists twice is told apart from the cached one', async (t) => {
   const { one, two, snapshot, failover } = await open();
   const { id } = await one.session();
   const talk = await one.streaming(id, 'one ');
@@ -60,38 +60,35 @@ t.test('a version that came to be twice is not taken for the one that was known'
   await runner.over;
 });
 
-t.test(
-  'a session does not go on from a move that was forgotten, also where another has made the same version',
-  async (t) => {
-    const { one, two, snapshot, failover } = await open();
-    const { workspaceId } = one;
-    const { id } = await one.session();
-    const before = await snapshot();
-    const forgotten = await one.streaming(id, 'one ');
-    const actor = await one.actor(id);
-    await failover(before);
-    const { runner } = await two.streaming(id, 'two ');
-    t.equal((await two.store.sessions.read(workspaceId, id))!.version, actor.version);
-    let ended = false;
-    void one.host.sessions.end(actor).then(() => (ended = true));
-    for (let ms = 0; ms < 2 * limits.leaseMs && !ended; ms += 50) {
-      one.clock.advance(50);
-      await turnOfTheLoop();
-    }
-    t.match(forgotten.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
-    t.match(await one.store.sessions.read(workspaceId, id), {
-      record: { machine: { state: 'ended', context: { activeTurnId: null } } },
-    });
-    t.match(
-      await one.store.turns.read(workspaceId, id, runner.turnId),
-      { status: 'aborted' },
-      'the turn that is stored is the one that ends with it',
-    );
-    t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
-  },
-);
+t.test('a session does not continue from a lost move, also if another process made the same version', async (t) => {
+  const { one, two, snapshot, failover } = await open();
+  const { workspaceId } = one;
+  const { id } = await one.session();
+  const before = await snapshot();
+  const forgotten = await one.streaming(id, 'one ');
+  const actor = await one.actor(id);
+  await failover(before);
+  const { runner } = await two.streaming(id, 'two ');
+  t.equal((await two.store.sessions.read(workspaceId, id))!.version, actor.version);
+  let ended = false;
+  void one.host.sessions.end(actor).then(() => (ended = true));
+  for (let ms = 0; ms < 2 * limits.leaseMs && !ended; ms += 50) {
+    one.clock.advance(50);
+    await turnOfTheLoop();
+  }
+  t.match(forgotten.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
+  t.match(await one.store.sessions.read(workspaceId, id), {
+    record: { machine: { state: 'ended', context: { activeTurnId: null } } },
+  });
+  t.match(
+    await one.store.turns.read(workspaceId, id, runner.turnId),
+    { status: 'aborted' },
+    'the turn that is stored is the one that ends with it',
+  );
+  t.match((await one.transcript(id)).at(-1), { content: 'two ', status: 'partial', stopReason: 'aborted' });
+});
 
-t.test('a change by the console is not taken for a forgotten one', async (t) => {
+t.test('a change by the console is told apart from a lost one', async (t) => {
   const { one, two, snapshot, failover } = await open();
   const { workspaceId, assistantId } = one;
   const before = await snapshot();
@@ -103,7 +100,7 @@ t.test('a change by the console is not taken for a forgotten one', async (t) => 
   t.same([actor.record.name, actor.machine.state], ['renamed', 'published']);
 });
 
-t.test('a turn whose output was forgotten is sealed with what is left of it', async (t) => {
+t.test('a turn whose output was lost is sealed with the rest of it', async (t) => {
   const { one, snapshot, failover } = await open();
   const { id } = await one.session();
   const talk = await one.streaming(id, 'one ');
@@ -119,7 +116,7 @@ t.test('a turn whose output was forgotten is sealed with what is left of it', as
   t.equal(await one.state(id), 'open');
 });
 
-t.test('readers elsewhere of a turn that was forgotten hear that it was us', async (t) => {
+t.test('readers elsewhere of a lost turn receive api_error', async (t) => {
   const { one, two, snapshot, failover } = await open();
   const { id } = await one.session();
   const before = await snapshot();

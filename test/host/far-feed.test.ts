@@ -114,7 +114,7 @@ class HeldClock extends ManualClock {
   }
 }
 
-t.test('a process that was held up sends on until it has heard whether others still watch', async (t) => {
+t.test('a process that was held up keeps sending until it knows whether others still watch', async (t) => {
   const [ether, clock, inspector] = [new Ether(), new HeldClock(), new Inspector()];
   const feed = new Feed({ inspector, clock, pubSub: ether, self: 'one', awake: () => [], isAwake: () => false });
   feed.start();

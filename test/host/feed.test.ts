@@ -23,7 +23,7 @@ const told = (seen: readonly InspectedEvent[]): string[] =>
 
 const by = (id: string): Cause => ({ requestId: `req_${id}`, by: { kind: 'key', id, name: id } });
 
-t.test('a turn, step by step', async (t) => {
+t.test('watchers see a turn step by step', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   const seen = watching(scene, 'session');
@@ -58,7 +58,7 @@ t.test('a turn, step by step', async (t) => {
   );
 });
 
-t.test("the cause of a turn's end", async (t) => {
+t.test("watchers see the cause of a turn's end", async (t) => {
   const scene = await Scene.open();
   const seen = watching(scene, 'session');
   const ended = async (end: (id: string, turnId: string) => Promise<unknown>): Promise<string | null> => {
@@ -87,7 +87,7 @@ t.test("the cause of a turn's end", async (t) => {
   t.equal(await ended(drained), null, 'a drain');
 });
 
-t.test('a workspace that is full', async (t) => {
+t.test('watchers see a workspace become full', async (t) => {
   const scene = await Scene.open({ turnsInFlightMax: 1 });
   const [first, second] = [await scene.session(), await scene.session()];
   await scene.streaming(first.id);
@@ -123,7 +123,7 @@ for (const [name, answer] of Object.entries(steps)) {
   });
 }
 
-t.test('an end that the store does not take', async (t) => {
+t.test('watchers see an end that the store rejects', async (t) => {
   const first = await Scene.open();
   let away = true;
   const scene = first.beside(
@@ -158,7 +158,7 @@ t.test('an actor moved by another process is shown as it is now', async (t) => {
   t.same(lives, [[id, 'ended']]);
 });
 
-t.test('the first picture is level', async (t) => {
+t.test('the first picture has every actor brought up to date', async (t) => {
   const scene = await Scene.open({ turnsInFlightMax: 5 });
   for (let each = 0; each < 3; each++) await scene.streaming((await scene.session()).id);
   const workspace = scene.host.awake().find(({ actor }) => actor.kind === 'workspace')!;
@@ -210,7 +210,7 @@ t.test('the first picture is level', async (t) => {
   t.match(seen[2]!.event, { budgets: { requests: { remaining: 0 } } });
 });
 
-t.test('a change in the console, with who made it', async (t) => {
+t.test('watchers see a change in the console and its author', async (t) => {
   const scene = await Scene.open();
   await scene.host.assistants.of(scene.workspaceId, scene.assistantId);
   const seen = watching(scene, 'assistant');

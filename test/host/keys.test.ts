@@ -61,7 +61,7 @@ async function view(watched: boolean) {
   };
 }
 
-t.test('states are those of a machine that is told of everything', async (t) => {
+t.test("a key's states equal those of a machine that gets every event", async (t) => {
   const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 40, size: 'max' }), async (commands) => {
@@ -73,7 +73,7 @@ t.test('states are those of a machine that is told of everything', async (t) => 
   );
 });
 
-t.test('a budget stands as it was answered last, and refills', async (t) => {
+t.test("a cached budget has the last answer's level, and refills", async (t) => {
   const clock = new ManualClock();
   const store = memoryStore();
   await store.open(clock.now());
@@ -174,7 +174,7 @@ t.test('a debt that is paid off is shown, live and in the history', async (t) =>
       t.equal(moves().length, 3);
     });
   }
-  await t.test('a request may come first', async (t) => {
+  await t.test('a request may come before the timer of a debt', async (t) => {
     const { clock, keys, actor, watch, shown, moves } = await limitedKey(false);
     for (let time = 0; time < 61; time++) await keys.take(actor, ['requests']);
     clock.jump(61_000);

@@ -36,7 +36,7 @@ const creates = async ({ host, store, clock, workspaceId }: Scene): Promise<stri
   return (reply as { json: { key: string } }).json.key;
 };
 
-t.test('one look-up a second', async (t) => {
+t.test('an unknown key is looked up once a second', async (t) => {
   const { scene, asked } = await counting();
   const { text } = makeKey(ids);
   for (let time = 0; time < 5; time++) await isUnknown(t, scene, text);
@@ -51,7 +51,7 @@ t.test('one look-up a second', async (t) => {
   t.equal(asked(), 3);
 });
 
-t.test('requests that come at once share a look-up, of a key that is there as well', async (t) => {
+t.test('concurrent requests share a look-up, also of a known key', async (t) => {
   const { scene, asked } = await counting();
   const { text } = makeKey(ids);
   await Promise.all([1, 2, 3].map(() => isUnknown(t, scene, text)));
@@ -62,7 +62,7 @@ t.test('requests that come at once share a look-up, of a key that is there as we
   t.equal(asked(), 2);
 });
 
-t.test('only so many are remembered, the newest', async (t) => {
+t.test('a bounded number of unknown keys is remembered, the newest', async (t) => {
   const { scene, asked } = await counting();
   const texts = Array.from({ length: limits.unknownMax + 1 }, () => makeKey(ids).text);
   for (const text of texts)
@@ -77,7 +77,7 @@ t.test('only so many are remembered, the newest', async (t) => {
   t.equal(asked(), texts.length + 1);
 });
 
-t.test('a key is known as soon as it is there', async (t) => {
+t.test('a key is known as soon as it is created', async (t) => {
   const { text } = makeKey(fixed);
   await t.test('created here', async (t) => {
     const { scene } = await counting();
@@ -126,7 +126,7 @@ const takesSlug = async ({ host, workspaceId, assistantId }: Scene, slug: string
 const idOf = async ({ host }: Scene, slug: string): Promise<string | undefined> =>
   (await host.assistants.bySlug(slug))?.record.id;
 
-t.test('a slug that nobody has is looked up once a second, and one that nobody can have never', async (t) => {
+t.test('an unknown slug is looked up once a second, and an impossible one never', async (t) => {
   const { scene, asked } = await countingSlugs();
   for (let time = 0; time < 10_000; time++) await idOf(scene, 'nobody');
   t.equal(asked(), 1);
@@ -140,7 +140,7 @@ t.test('a slug that nobody has is looked up once a second, and one that nobody c
   t.equal(asked(), 3);
 });
 
-t.test('a slug is known as soon as it is there', async (t) => {
+t.test('a slug is known as soon as it is given', async (t) => {
   await t.test('given here, taken away, and given again', async (t) => {
     const { scene } = await countingSlugs();
     t.equal(await idOf(scene, 'shop'), undefined);

@@ -98,33 +98,30 @@ for (const shared of [true, false]) {
     scene.host.close();
   });
 
-  t.test(
-    `a turn goes on whose session was not ended, and is looked after no longer than it runs, ${where}`,
-    async (t) => {
-      const faulty = await openFaulty(shared);
-      const { scene, fate } = faulty;
-      const { id } = await scene.session();
-      const talk = await scene.streaming(id);
-      fate.save = 'refused';
-      await t.rejects(scene.host.sessions.end(await scene.actor(id)), unavailable);
-      fate.save = 'done';
-      faulty.looks = 0;
-      await pass(scene, 60_000);
-      t.ok(faulty.looks >= 10 && faulty.looks <= 20, `${faulty.looks} looks in a minute`);
-      t.equal(talk.cancelled(), false);
-      talk.model.text('two');
-      talk.model.end();
-      await talk.runner.over;
-      t.match((await scene.transcript(id)).at(-1), { content: 'one two', status: 'completed' });
-      faulty.looks = 0;
-      await pass(scene, 4 * limits.unsettledLookMsMax);
-      t.same([faulty.looks, await scene.state(id)], [0, 'open']);
-      scene.host.close();
-    },
-  );
+  t.test(`a turn whose session was not ended continues, and is polled only while it runs, ${where}`, async (t) => {
+    const faulty = await openFaulty(shared);
+    const { scene, fate } = faulty;
+    const { id } = await scene.session();
+    const talk = await scene.streaming(id);
+    fate.save = 'refused';
+    await t.rejects(scene.host.sessions.end(await scene.actor(id)), unavailable);
+    fate.save = 'done';
+    faulty.looks = 0;
+    await pass(scene, 60_000);
+    t.ok(faulty.looks >= 10 && faulty.looks <= 20, `${faulty.looks} looks in a minute`);
+    t.equal(talk.cancelled(), false);
+    talk.model.text('two');
+    talk.model.end();
+    await talk.runner.over;
+    t.match((await scene.transcript(id)).at(-1), { content: 'one two', status: 'completed' });
+    faulty.looks = 0;
+    await pass(scene, 4 * limits.unsettledLookMsMax);
+    t.same([faulty.looks, await scene.state(id)], [0, 'open']);
+    scene.host.close();
+  });
 }
 
-t.test('an actor that leaves is not looked after any more', async (t) => {
+t.test('an actor that leaves is polled no more', async (t) => {
   const faulty = await openFaulty();
   const { scene, fate } = faulty;
   const { id } = await scene.session();
@@ -138,7 +135,7 @@ t.test('an actor that leaves is not looked after any more', async (t) => {
   scene.host.close();
 });
 
-t.test('an end that arrives after the process has looked is found as well', async (t) => {
+t.test('an end that arrives after the first poll is found', async (t) => {
   const { scene, fate } = await openFaulty();
   const { id } = await scene.session();
   const talk = await scene.streaming(id);
@@ -162,23 +159,20 @@ t.test('an end that arrives after the process has looked is found as well', asyn
   scene.host.close();
 });
 
-t.test(
-  'a session that another process has ended stops the turn that runs here, though nobody asked for it',
-  async (t) => {
-    const { scene } = await openFaulty();
-    const { id } = await scene.session();
-    const talk = await scene.streaming(id);
-    const { record, version } = (await scene.store.sessions.read(scene.workspaceId, id))!;
-    await scene.store.sessions.save(
-      { ...record, mark: 'elsewhere', machine: { ...record.machine, state: 'expired' } },
-      { version, mark: record.mark },
-    );
-    await scene.actor(id);
-    await talk.runner.over;
-    t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
-    scene.host.close();
-  },
-);
+t.test('a session that another process has ended stops the turn that runs here without a request', async (t) => {
+  const { scene } = await openFaulty();
+  const { id } = await scene.session();
+  const talk = await scene.streaming(id);
+  const { record, version } = (await scene.store.sessions.read(scene.workspaceId, id))!;
+  await scene.store.sessions.save(
+    { ...record, mark: 'elsewhere', machine: { ...record.machine, state: 'expired' } },
+    { version, mark: record.mark },
+  );
+  await scene.actor(id);
+  await talk.runner.over;
+  t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
+  scene.host.close();
+});
 
 for (const how of ['its own deadline', 'a chat', 'an end', 'an abort'] as const) {
   t.test(`a session that ${how} found expired, without an answer, cuts its turn`, async (t) => {
@@ -217,7 +211,7 @@ for (const how of ['its own deadline', 'a chat', 'an end', 'an abort'] as const)
   });
 }
 
-t.test('a stop whose reply is lost is asked for again, and the turn is stopped once', async (t) => {
+t.test('a stop whose reply is lost is requested again, and the turn is stopped once', async (t) => {
   const one = await Scene.open();
   const owner = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs }));
   const { scene: asker, fate } = await openFaulty(true, one);

@@ -8,7 +8,7 @@ import { limits } from '../../src/base/limits.ts';
 import { left, nothing, open, remember, unanswered, verbs } from './losses.ts';
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
-  t.test(`a begin that loses ${loss} leaves nothing behind, and a repeat runs anew`, async (t) => {
+  t.test(`a begin that loses ${loss} is withdrawn, and a repeat runs anew`, async (t) => {
     const { scene, other, losses, pass, arrives, close } = await open();
     const { id } = await scene.session();
     losses.set('beginTurn', loss).set('withdrawTurn', 'the step');
@@ -16,7 +16,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     losses.delete('beginTurn');
     const repeated = t.rejects(
       scene.begin(id, remember),
-      { message: 'the previous turn is not withdrawn yet' },
+      { message: 'The previous turn of the session is not withdrawn yet. Repeat the request.' },
       'a repeat does not join it',
     );
     await pass(limits.withdrawalMs + 50);
@@ -35,13 +35,17 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
   });
 }
 
-t.test('chats that wait for a turn to be withdrawn wait side by side, and nothing else waits for them', async (t) => {
+t.test('chats that wait for a withdrawal wait concurrently, and other events do not wait for them', async (t) => {
   const { scene, losses, pass, close } = await open();
   const { id } = await scene.session();
   losses.set('beginTurn', 'the answer').set('withdrawTurn', 'the step');
   await t.rejects(scene.begin(id), unanswered);
   losses.delete('beginTurn');
-  const chats = [1, 2, 3].map(() => t.rejects(scene.begin(id), { message: 'the previous turn is not withdrawn yet' }));
+  const chats = [1, 2, 3].map(() =>
+    t.rejects(scene.begin(id), {
+      message: 'The previous turn of the session is not withdrawn yet. Repeat the request.',
+    }),
+  );
   await turnOfTheLoop();
   await (await scene.actor(id)).mailbox.post(async () => {});
   await pass(limits.withdrawalMs + 50);
@@ -64,7 +68,7 @@ t.test('chats that wait for a turn to be withdrawn wait side by side, and nothin
   close();
 });
 
-t.test('a begin that was lost is withdrawn where the session has gone on', async (t) => {
+t.test('a lost begin is withdrawn after the session has moved', async (t) => {
   const { scene, other, losses, pass, close } = await open();
   const { id } = await scene.session();
   for (const verb of ['beginTurn', 'withdrawTurn'] as const) losses.set(verb, 'the answer');
@@ -122,7 +126,7 @@ t.test('an end of ours finds no turn that is being withdrawn', async (t) => {
 });
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
-  t.test(`a first piece that loses ${loss} leaves nothing behind`, async (t) => {
+  t.test(`a first piece that loses ${loss} withdraws the turn`, async (t) => {
     const { scene, losses, pass, arrives, close } = await open();
     const { id } = await scene.session();
     const talk = await scene.begin(id, remember);
@@ -141,7 +145,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
 }
 
 t.test(
-  'an owner that has given up its first piece renews its lease no more, and what was shown by another process stands',
+  'an owner that has abandoned its first piece renews no lease, and output that another process showed stays',
   async (t) => {
     const { scene, other, losses, pass, close } = await open();
     const { id } = await scene.session();
@@ -166,34 +170,31 @@ t.test(
   },
 );
 
-t.test(
-  'a first piece that was stored and its answer lost stands where another process has sealed the turn',
-  async (t) => {
-    const { scene, other, losses, pass, close } = await open();
-    const { id } = await scene.session();
-    const talk = await scene.begin(id, remember);
-    for (const verb of ['appendOutput', 'withdrawTurn', 'renewTurn'] as const) losses.set(verb, 'the answer');
-    losses.set('withdrawTurn', 'the step');
-    talk.model.text('one ');
-    t.same(await talk.runner.begun, { kind: 'unavailable' });
-    await pass(limits.leaseMs);
-    await other.actor(id);
-    t.match(await left(other, id), { messages: 2, turns: 1 }, 'who sealed it cannot know what its chat was told');
-    losses.clear();
-    await pass(limits.storeRetryMsMax);
-    t.match(
-      await left(other, id),
-      { state: 'open', messages: 2, memory: { resultId: talk.runner.turnId }, turns: 1 },
-      'somebody may have been shown it',
-    );
-    t.match(await other.transcript(id), [
-      { content: 'Hello' },
-      { content: 'one ', status: 'partial', errorCode: 'api_error' },
-    ]);
-    t.ok(await scene.streaming(id), 'nothing waits any more');
-    close();
-  },
-);
+t.test('a first piece without an answer stays if another process has sealed the turn', async (t) => {
+  const { scene, other, losses, pass, close } = await open();
+  const { id } = await scene.session();
+  const talk = await scene.begin(id, remember);
+  for (const verb of ['appendOutput', 'withdrawTurn', 'renewTurn'] as const) losses.set(verb, 'the answer');
+  losses.set('withdrawTurn', 'the step');
+  talk.model.text('one ');
+  t.same(await talk.runner.begun, { kind: 'unavailable' });
+  await pass(limits.leaseMs);
+  await other.actor(id);
+  t.match(await left(other, id), { messages: 2, turns: 1 }, 'who sealed it cannot know what its chat was told');
+  losses.clear();
+  await pass(limits.storeRetryMsMax);
+  t.match(
+    await left(other, id),
+    { state: 'open', messages: 2, memory: { resultId: talk.runner.turnId }, turns: 1 },
+    'somebody may have been shown it',
+  );
+  t.match(await other.transcript(id), [
+    { content: 'Hello' },
+    { content: 'one ', status: 'partial', errorCode: 'api_error' },
+  ]);
+  t.ok(await scene.streaming(id), 'nothing waits any more');
+  close();
+});
 
 for (const said of [true, false]) {
   t.test(
@@ -264,7 +265,7 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
   const { clock, host, store, workspaceId } = scene;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
   await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), {
-    message: 'the turn waits to be withdrawn',
+    message: 'The turn waits to be withdrawn. Repeat the request.',
   });
   losses.clear();
   await pass(limits.storeRetryMsMax);
@@ -283,7 +284,7 @@ t.test('the events of a turn that waits to be withdrawn are read once a repeat h
   const { turnId } = talk.runner;
   const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
   await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), {
-    message: 'the turn waits to be withdrawn',
+    message: 'The turn waits to be withdrawn. Repeat the request.',
   });
   t.equal(
     await store.turns.claim({ workspaceId, sessionId: id, turnId }),
@@ -318,7 +319,7 @@ t.test('a turn is withdrawn though a later version has moved its session meanwhi
 
 for (const read of [true, false]) {
   t.test(
-    `a turn that nobody seals is asked for while somebody reads it, and not without end: ${read ? 'read' : 'not read'}`,
+    `a turn that nobody seals is polled for a bounded time while it has readers: ${read ? 'read' : 'not read'}`,
     async (t) => {
       const { scene, losses, pass, close } = await open();
       const { id } = await scene.session();
@@ -362,7 +363,7 @@ t.test(
 );
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
-  t.test(`an end without output that loses ${loss} leaves nothing behind`, async (t) => {
+  t.test(`an end without output that loses ${loss} withdraws the turn`, async (t) => {
     const { scene, losses, pass, arrives, close } = await open();
     const { id } = await scene.session();
     const talk = await scene.begin(id, remember);
@@ -376,7 +377,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     close();
   });
 
-  t.test(`an end that loses ${loss} is told once it is stored, and as it is stored`, async (t) => {
+  t.test(`an end that loses ${loss} is reported as it is stored, once it is stored`, async (t) => {
     const { scene, losses, pass, arrives, close } = await open();
     const { id } = await scene.session();
     const talk = await scene.begin(id, remember);
@@ -399,7 +400,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
   });
 }
 
-t.test('a turn waits for its store as long as its lease allows, and its readers are told nothing', async (t) => {
+t.test('a turn waits for its store as long as its lease allows, and its readers see no end', async (t) => {
   const { scene, losses, pass, close } = await open();
   const { id } = await scene.session();
   const talk = await scene.streaming(id, 'one ');
@@ -422,7 +423,7 @@ t.test('a turn waits for its store as long as its lease allows, and its readers 
 
 for (const seized of [false, true]) {
   t.test(
-    `a turn whose lease runs out unanswered is told as the store has it${seized ? ', sealed by another process' : ''}`,
+    `a turn whose lease runs out without an answer ends as the store has it${seized ? ', sealed by another process' : ''}`,
     async (t) => {
       const { scene, other, losses, pass, close } = await open();
       const { id } = await scene.session();

@@ -11,7 +11,7 @@ import { StoreUnavailable } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { withSteps } from './scene.ts';
 
-t.test('it is told of once when it goes and once when it is back', async (t) => {
+t.test('an outage of the store is logged once at its beginning and once at its end', async (t) => {
   const sound = memoryStore();
   await sound.open(0);
   const clock = new ManualClock();
@@ -56,22 +56,25 @@ t.test('it is told of once when it goes and once when it is back', async (t) => 
   idle = true;
   await pass(limits.sweepMs);
   t.equal(lines.length, 1);
-  t.match(lines, [{ level: 'error', msg: 'the store is away' }]);
+  t.match(lines, [
+    { level: 'error', msg: 'The store does not answer. Requests that need it get 503 until it is back.' },
+  ]);
   t.match(await metrics.text(), /^parley_store_outages_total 1$/m);
   t.match(await metrics.text(), /^parley_store_away_seconds 1[78]\d(\.\d)?$/m);
 
   fault = null;
   await pass(2 * limits.sweepMs);
   t.equal(lines.length, 2);
-  t.match(lines.slice(1), [{ level: 'warn', msg: 'the store is back', away_seconds: Number }]);
+  t.match(lines.slice(1), [{ level: 'warn', msg: 'The store answers again.', away_seconds: Number }]);
   t.match(await metrics.text(), /^parley_store_away_seconds 0$/m);
 
   idle = false;
   fault = new TypeError('a fault of ours');
   await pass(2 * limits.orphansMs);
+  const failed = 'Background work on the store failed. It is repeated.';
   t.match(
     lines.slice(2).map(({ msg }) => msg),
-    ['sweep failed', 'sweep failed'],
+    [failed, failed],
   );
   host.close();
   await sound.close();

@@ -3,7 +3,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { Scene, withSteps } from './scene.ts';
 
-t.test('an idle session goes to sleep and comes back as it was', async (t) => {
+t.test('an idle session is passivated and activated unchanged', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   const before = await scene.actor(id);
@@ -32,7 +32,7 @@ t.test('an idle session goes to sleep and comes back as it was', async (t) => {
   await t.rejects(scene.begin(id), { code: 'session_ended' });
 });
 
-t.test('100,000 sessions do not stay awake, and those that are touched stay within the bound', async (t) => {
+t.test('100,000 sessions are passivated, and live ones stay within the bound', async (t) => {
   const scene = await Scene.open();
   // The rows are not measured here, so one session's record stands for all.
   const record = await scene.session();

@@ -17,7 +17,7 @@ function scene(tookMs = 0) {
   return { clock, given, pictures, watcher };
 }
 
-t.test('a watcher that asks often before it is given one is given one', async (t) => {
+t.test('a watcher with many requests gets one picture', async (t) => {
   const { given, pictures, watcher } = scene();
   const one = watcher('one');
   for (let time = 0; time < 1_000; time++) pictures.request(one);
@@ -29,7 +29,7 @@ t.test('a watcher that asks often before it is given one is given one', async (t
   t.same(given, ['one', 'one'], 'and another one later');
 });
 
-t.test('of several watchers each is given one in its turn, at most one in a turn of the event loop', async (t) => {
+t.test('several watchers get their pictures in order, at most one in an iteration of the event loop', async (t) => {
   const { given, pictures, watcher } = scene();
   const [left, ...watchers] = Array.from({ length: 6 }, (_, at) => watcher(`${at}`));
   for (const each of [left!, ...watchers]) pictures.request(each);
@@ -67,7 +67,7 @@ t.test('a watcher that leaves while others answer costs no picture', async (t) =
   t.equal(made, 1);
 });
 
-t.test('after a picture that took long there is none for several times as long', async (t) => {
+t.test('a slow picture is followed by a pause of several times its duration', async (t) => {
   const tookMs = limits.pictureMsFree + 10;
   const { clock, given, pictures, watcher } = scene(tookMs);
   const turns = async (): Promise<void> => {
@@ -85,7 +85,7 @@ t.test('after a picture that took long there is none for several times as long',
   t.same(given, ['one', 'two']);
 });
 
-t.test('a picture that fails does not keep the others from theirs', async (t) => {
+t.test('a picture that fails leaves the others their pictures', async (t) => {
   const clock = new ManualClock();
   const given: string[] = [];
   let fails = true;

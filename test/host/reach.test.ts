@@ -6,7 +6,7 @@ import type { Services } from '../../src/conversation/services.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { Scene, withSteps } from './scene.ts';
 
-t.test('a request looks at its session once, whether or not it is awake', async (t) => {
+t.test('a request reads its session once, live or passivated', async (t) => {
   const made = await Scene.open();
   const { id } = await made.session();
   let looks = 0;

@@ -79,7 +79,7 @@ const count = (asked: readonly string[], verb: string): number => asked.filter((
 
 for (const shared of [false, true]) {
   t.test(
-    `the store is asked once for what was made before, and only under a key, ${shared ? 'on a shared store' : 'alone on its store'}`,
+    `an earlier result is looked up once, and only for a request with a key, ${shared ? 'on a shared store' : 'alone on its store'}`,
     async (t) => {
       const { scene, asked } = await openNoting(shared);
       const { id } = await scene.session();
@@ -112,7 +112,7 @@ for (const shared of [false, true]) {
   );
 }
 
-t.test('a repeat on a session that has expired', async (t) => {
+t.test('a repeat on an expired session gets the earlier turn', async (t) => {
   const { scene } = await openNoting(true);
   const { id } = await scene.session({ maxCallSeconds: 10 });
   const [turnId] = await send(scene, id, 'once');

@@ -9,7 +9,7 @@ const settle = async (): Promise<void> => {
   for (let turn = 0; turn < 200; turn++) await null;
 };
 
-t.test('the sweep deletes what nobody touched for too long', async (t) => {
+t.test('the sweep deletes sessions past retention', async (t) => {
   const scene = await Scene.open({ retentionDays: 2 });
   await scene.host.start();
   const [old, touched, running] = [
@@ -48,7 +48,7 @@ t.test('the sweep deletes what nobody touched for too long', async (t) => {
   t.equal(await scene.host.sessions.read(scene.workspaceId, old.id), null);
 });
 
-t.test('a late look at an expired session does not keep it', async (t) => {
+t.test('a late read of an expired session does not extend its retention', async (t) => {
   const scene = await Scene.open({ retentionDays: 2 });
   const { id } = await scene.session({ maxCallSeconds: 60 });
   scene.clock.advance(dayMs);

@@ -10,7 +10,7 @@ import { Scene, turnMsMax, withSteps } from './scene.ts';
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
 const unavailable = { message: 'away' };
 
-t.test('a turn from its beginning to its end', async (t) => {
+t.test('a turn is stored from its beginning to its end', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session({ greeting: 'Hi' });
   const talk = await scene.streaming(id);
@@ -57,7 +57,7 @@ t.test('the first move wins: the other process loads and decides again', async (
   t.equal(await one.store.turns.inFlight(one.workspaceId), 1, 'no slot is lost on the way');
 });
 
-t.test('a lost comparison is no failure', async (t) => {
+t.test('a lost comparison is decided again', async (t) => {
   const scene = await Scene.open();
   const { store } = scene;
   let lose = 1;
@@ -92,7 +92,11 @@ t.test('a lost comparison is no failure', async (t) => {
 
   const other = await unlucky.session();
   lose = Infinity;
-  await t.rejects(unlucky.begin(other.id), { message: 'a session changed concurrently 5 times' }, 'but not for ever');
+  await t.rejects(
+    unlucky.begin(other.id),
+    { message: 'Other writers changed the session 5 times in a row. Repeat the request.' },
+    'but not for ever',
+  );
   lose = 0;
   t.ok(await unlucky.streaming(other.id));
   t.equal(await store.turns.inFlight(scene.workspaceId), 1);
@@ -136,7 +140,7 @@ t.test('a store that is away changes nothing', async (t) => {
   t.same([await host.state(id), talk.cancelled()], ['ended', true]);
 });
 
-t.test('a workspace that cannot be read refuses no later turn', async (t) => {
+t.test('a workspace that cannot be read does not refuse a later turn', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   let broken = true;
@@ -161,7 +165,7 @@ t.test('an abort or an end is answered while the store will not seal', async (t)
   const talk = await host.streaming(id);
   broken = true;
   await t.rejects(host.host.sessions.abort(await host.actor(id), talk.runner.turnId), {
-    message: 'an aborted turn could not be sealed',
+    message: 'The aborted turn could not be sealed. It is sealed once the store is back.',
   });
   t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'api_error' });
   await t.rejects(host.begin(id), { code: 'turn_in_progress' }, 'until it is sealed');
@@ -202,7 +206,7 @@ t.test(
   },
 );
 
-t.test("the slots are the store's", async (t) => {
+t.test("the store's slots decide about a turn", async (t) => {
   const one = await Scene.open({ turnsInFlightMax: 2 });
   const two = one.beside();
   const [a, b, c] = [await one.session(), await one.session(), await one.session()];
@@ -216,35 +220,32 @@ t.test("the slots are the store's", async (t) => {
   t.ok(await two.streaming(c.id), 'a slot that another process freed is free');
 });
 
-t.test(
-  "a turn takes one of the workspace's slots if its caller says so, whatever its session, in the store as on the chart",
-  async (t) => {
-    const scene = await Scene.open({ turnsInFlightMax: 1 });
-    const { machine } = (await scene.host.workspaces.of(scene.workspaceId))!;
-    const leave = scene.host.inspector.watch(() => {});
-    const standing = async () => [
-      machine.state,
-      (machine.context as WorkspaceContext).inFlight,
-      await scene.store.turns.inFlight(scene.workspaceId),
-    ];
-    const visitors = [];
-    for (const channel of ['link', 'widget'] as const)
-      visitors.push(await scene.streaming((await scene.session({ channel })).id, 'one ', false));
-    t.same(await standing(), ['available', 0, 0]);
-    const talk = await scene.streaming((await scene.session({ channel: 'link' })).id);
-    t.same(await standing(), ['full', 1, 1], "a turn of a key on a session of the link is the API's (contract 9)");
-    visitors.push(await scene.streaming((await scene.session({ channel: 'link' })).id, 'one ', false));
-    for (const { model, runner } of visitors) {
-      model.end();
-      await runner.over;
-    }
-    t.same(await standing(), ['full', 1, 1], 'nor do they give back one');
-    talk.model.end();
-    await talk.runner.over;
-    t.same(await standing(), ['available', 0, 0]);
-    leave();
-  },
-);
+t.test('a turn takes a slot of the workspace if its caller requests it, in the store and on the chart', async (t) => {
+  const scene = await Scene.open({ turnsInFlightMax: 1 });
+  const { machine } = (await scene.host.workspaces.of(scene.workspaceId))!;
+  const leave = scene.host.inspector.watch(() => {});
+  const standing = async () => [
+    machine.state,
+    (machine.context as WorkspaceContext).inFlight,
+    await scene.store.turns.inFlight(scene.workspaceId),
+  ];
+  const visitors = [];
+  for (const channel of ['link', 'widget'] as const)
+    visitors.push(await scene.streaming((await scene.session({ channel })).id, 'one ', false));
+  t.same(await standing(), ['available', 0, 0]);
+  const talk = await scene.streaming((await scene.session({ channel: 'link' })).id);
+  t.same(await standing(), ['full', 1, 1], "a turn of a key on a session of the link is the API's (contract 9)");
+  visitors.push(await scene.streaming((await scene.session({ channel: 'link' })).id, 'one ', false));
+  for (const { model, runner } of visitors) {
+    model.end();
+    await runner.over;
+  }
+  t.same(await standing(), ['full', 1, 1], 'nor do they give back one');
+  talk.model.end();
+  await talk.runner.over;
+  t.same(await standing(), ['available', 0, 0]);
+  leave();
+});
 
 t.test('a session expires to the second while its turn runs', async (t) => {
   const scene = await Scene.open();
@@ -263,7 +264,7 @@ t.test('a session expires to the second while its turn runs', async (t) => {
   t.equal(scene.clock.timers, 0, 'nothing is left running');
 });
 
-t.test('a drain waits, then stops, then gives up on a store that seals nothing', async (t) => {
+t.test('a drain waits, stops the turns, and then leaves a store that seals nothing', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   const talk = await scene.streaming(id);
@@ -289,7 +290,7 @@ t.test('a drain waits, then stops, then gives up on a store that seals nothing',
   t.ok(turnMsMax > 7000);
 });
 
-t.test('a workspace that is removed takes its turns along', async (t) => {
+t.test('removing a workspace stops its turns', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session();
   const talk = await scene.streaming(id);
@@ -306,7 +307,7 @@ t.test('a workspace that is removed takes its turns along', async (t) => {
   t.equal(other.host.turns.inFlight, 0, 'a turn whose session is gone is over');
 });
 
-t.test('an abort of a turn that another process will not stop is no success', async (t) => {
+t.test('an abort of a turn that another process does not stop is refused with 503', async (t) => {
   const one = await Scene.open();
   // It renews its lease all the while.
   const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs, takeOverTurn: async () => null }));

@@ -29,7 +29,7 @@ const codeOf = async (call: () => unknown): Promise<string> => {
   }
 };
 
-t.test('sessions and keys', async (t) => {
+t.test("sessions and keys expire by the store's clock on processes with skewed clocks", async (t) => {
   const scene = await Scene.open();
   const { workspaceId, assistantId } = scene;
   const processes = [processOn(scene, -60_000), processOn(scene, 60_000)];

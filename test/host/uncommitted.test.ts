@@ -164,7 +164,7 @@ for (const [name, { change, seen, before, after, event }] of Object.entries(chan
   });
 }
 
-t.test('events while a change is being stored are not forgotten', async (t) => {
+t.test('events during the store of a change are kept', async (t) => {
   const here = await home();
   const { scene, hesitant, keyId } = here;
   const { workspaces, keys } = scene.host;

@@ -41,7 +41,7 @@ const talking = (session: Session, visitorId: string, untilMs: number, movedBy =
   link: { visitorId, clock: { untilMs, dayMs: 0, chargedMs: 0, movedBy } },
 });
 
-t.test('a refused visitor needs no timer and is gone with the idle', async (t) => {
+t.test('a refused visitor needs no timer and is passivated when idle', async (t) => {
   const scene = await Scene.open();
   const { clock, host } = scene;
   const timers = clock.timers;
@@ -108,7 +108,7 @@ t.test('a refused visitor whose clock runs keeps the place until it has run out'
   t.equal(shown(), 'away', 'whoever looks sees that the refusal is over');
 });
 
-t.test('a visitor of many sessions', async (t) => {
+t.test('20,000 sessions of one visitor cost one clock each and no search', async (t) => {
   const scene = await Scene.open();
   const { clock, host } = scene;
   const session = await scene.session();

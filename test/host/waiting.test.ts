@@ -40,7 +40,7 @@ async function begun(
   return started.runner;
 }
 
-t.test('whoever seals the turn of a dead process tells no calls as waiting that it had answered', async (t) => {
+t.test('sealing an orphan shows no answered call as waiting', async (t) => {
   const first = await Scene.open();
   const { id } = await first.session();
   const asking = new CallingModel((sink) => {

@@ -56,7 +56,7 @@ async function view(watched: boolean) {
   };
 }
 
-t.test('answers and states are those of a machine that is told of everything', async (t) => {
+t.test("a workspace's answers and states equal those of a machine that gets every event", async (t) => {
   const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 10, maxLength: 30, size: 'max' }), async (commands) => {

@@ -181,7 +181,7 @@ export async function throwLot(world: VoiceWorld, judge: Judge, { listens, visit
 export function faultOf({ house }: World): string | null {
   if (house.child.exitCode !== null || house.child.signalCode !== null) throw new Error('The server has ended.');
   return (
-    /^.*"level":(?:50|60|"error"|"fatal").*$|^.*(?:transcription failed|could not be taken).*$/m.exec(
+    /^.*"level":(?:50|60|"error"|"fatal").*$|^.*(?:Transcription failed|could not be taken).*$/m.exec(
       house.stdout() + house.stderr(),
     )?.[0] ?? null
   );

@@ -17,7 +17,7 @@ const unsealed = (at: number, fault = 'store_away'): TurnEvent => ({
   until: at + 1000,
 });
 
-t.test('an end that the store does not take again and again is one step, for each fault', async (t) => {
+t.test('an end that the store rejects repeatedly is one step for each fault', async (t) => {
   const events = new TurnEventLog('turn_1', input);
   t.same(
     [1, 2, 3].map((at) => events.note(unsealed(at), false)),
@@ -30,7 +30,7 @@ t.test('an end that the store does not take again and again is one step, for eac
   );
 });
 
-t.test('a past is bounded', async (t) => {
+t.test('the event log of a turn keeps a bounded number of events', async (t) => {
   const events = new TurnEventLog('turn_1', input);
   const steps = Array.from({ length: 10_000 }, (_, at) =>
     events.note(at % 2 === 0 ? unsealed(at) : { type: 'tick', at }, false),
@@ -42,7 +42,7 @@ t.test('a past is bounded', async (t) => {
   t.equal(events.past().events.length, limits.turnEventsKept);
 });
 
-t.test('a past that was stored does not change with its turn', async (t) => {
+t.test('a stored event log keeps its events while its turn continues', async (t) => {
   const events = new TurnEventLog('turn_1', input);
   events.note({ type: 'output', at: 1 }, true);
   const stored = events.past();
@@ -50,7 +50,7 @@ t.test('a past that was stored does not change with its turn', async (t) => {
   t.equal(stored.events.length, 1);
 });
 
-t.test('the steps of another version of the machine are not told', async (t) => {
+t.test('the steps of a later version of the machine are left out', async (t) => {
   const past = {
     turnId: 'turn_1',
     version: turnVersion,
@@ -62,7 +62,7 @@ t.test('the steps of another version of the machine are not told', async (t) => 
   t.same(pastOf({ ...past, version: turnVersion + 1 }, null), []);
 });
 
-t.test('causes', async (t) => {
+t.test('each step of a turn has the cause of its event', async (t) => {
   const chat = { requestId: 'req_chat', by: null };
   const stop = { requestId: 'req_stop', by: null };
   for (const [type, ending, cause] of [

@@ -6,7 +6,7 @@ import { counted, settle, Stage, turnMsMax } from './stage.ts';
 
 const away = new StoreUnavailable('the store is away');
 
-t.test('a fault of ours is told once, with its cause', async (t) => {
+t.test('a fault of the server is reported once, with its cause', async (t) => {
   const told = (stage: Stage) => stage.faults.map(({ reason, cause }) => [reason, cause]);
   const late = new Stage().start();
   await late.says('one ');
@@ -74,7 +74,7 @@ t.test('a fault of ours is told once, with its cause', async (t) => {
   t.same([told(well), well.statuses], [[], ['aborted']]);
 });
 
-t.test('a fault in the program is not tried for ever', async (t) => {
+t.test('a fault in the program ends the attempts to store', async (t) => {
   const stage = new Stage().start();
   await stage.says('one ');
   stage.model.end();

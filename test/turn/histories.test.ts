@@ -40,7 +40,7 @@ const step = fc.record({
   elsewhere: fc.boolean(),
 });
 
-t.test('it is what the store would say, whatever became of the turns before', async (t) => {
+t.test("a cached history equals the store's after every kind of turn", async (t) => {
   const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 20_261_121);
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
@@ -66,7 +66,7 @@ t.test('it is what the store would say, whatever became of the turns before', as
   );
 });
 
-t.test('the store is asked once for a session in use', async (t) => {
+t.test('the history of a session in use is read from the store once', async (t) => {
   for (const greeting of [null, 'Hi']) {
     const { scene, asked } = await watched();
     const { id } = await scene.session({ greeting });
@@ -75,7 +75,7 @@ t.test('the store is asked once for a session in use', async (t) => {
   }
 });
 
-t.test('a session moved elsewhere is read again', async (t) => {
+t.test('a session that another process moved is read again', async (t) => {
   const { scene, asked } = await watched();
   const { id } = await scene.session();
   await turn(scene, id, 'here', 'completed');

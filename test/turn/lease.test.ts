@@ -60,7 +60,7 @@ function open() {
   return { clock, lease, told, asked, answers, pass };
 }
 
-t.test('it is renewed after each third, by the heartbeat or by what is stored', async (t) => {
+t.test('a lease is renewed after each third, by the heartbeat or by an append', async (t) => {
   const { lease, told, asked, pass, clock } = open();
   await pass(6000);
   t.same(asked, ['renew 6000', 'renew 6000', 'renew 6000']);
@@ -89,7 +89,7 @@ for (const [of, age, piece] of [
   ['which renews it', 500, 'append 6000'],
   ['which does not renew it', 0, 'append'],
 ] as const) {
-  t.test(`it is not renewed while a piece is unanswered, ${of}`, async (t) => {
+  t.test(`a lease waits for an unanswered piece before it is renewed, ${of}`, async (t) => {
     const { lease, asked, answers, pass } = open();
     let answer!: () => void;
     answers.held = new Promise((resolve) => (answer = resolve));
@@ -105,7 +105,7 @@ for (const [of, age, piece] of [
   });
 }
 
-t.test('a fenced owner has lost the lease, and is told of a stop', async (t) => {
+t.test('a fenced owner loses the lease, and a stop request reaches an owner', async (t) => {
   const { lease, told, answers, pass } = open();
   answers.append = { stop: 'expired' };
   t.same(await lease.append(0, 'a'), { stop: 'expired' }, 'an append brings the request to stop with its answer');
@@ -119,7 +119,7 @@ t.test('a fenced owner has lost the lease, and is told of a stop', async (t) => 
   t.same(told.at(-1), 'fenced');
 });
 
-t.test('a lease that cannot be renewed is given up before it runs out', async (t) => {
+t.test('a lease that cannot be renewed is abandoned before it runs out', async (t) => {
   const { told, answers, pass } = open();
   answers.renew = null;
   await pass(4800);

@@ -22,7 +22,7 @@ t.test('text is visible only once it is committed', async (t) => {
   t.same(seen, [3], 'a commit that adds nothing wakes nobody');
 });
 
-t.test('calls that are learnt of later show no text that may not be stored', async (t) => {
+t.test('marks of later tool calls show stored text only', async (t) => {
   const log = new TurnLog();
   log.append('a');
   log.commit(log.take()!.pieces);
@@ -53,7 +53,7 @@ t.test('calls that are learnt of later show no text that may not be stored', asy
   );
 });
 
-t.test('a log closes once, and nobody is called after', async (t) => {
+t.test('a log closes once, and its followers are called no more', async (t) => {
   const log = new TurnLog();
   let calls = 0;
   const leave = log.follow(() => calls++);
@@ -65,7 +65,7 @@ t.test('a log closes once, and nobody is called after', async (t) => {
   t.same([log.terminal, calls], [{ type: 'aborted' }, 1]);
 });
 
-t.test('a stored turn as a log', async (t) => {
+t.test('the log of a stored turn has its text and its end', async (t) => {
   const log = TurnLog.replay('x😀', { type: 'completed', inputTokens: 1, outputTokens: 2 });
   t.same([log.stored, log.pieces, log.terminal?.type], [2, ['x😀'], 'completed']);
   t.same(TurnLog.replay('', null).pieces, []);

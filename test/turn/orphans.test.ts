@@ -11,7 +11,7 @@ import type { TurnEnd } from '../../src/turn/log.ts';
 import { TurnReader } from '../../src/turn/reader.ts';
 import { Scene, withSteps } from '../host/scene.ts';
 
-t.test('the next start seals what a dead process left', async (t) => {
+t.test('the next start seals the turns of a dead process', async (t) => {
   const first = await Scene.open();
   const [talking, waiting, ending] = [await first.session(), await first.session(), await first.session()];
   await first.streaming(talking.id, 'one 😀');
@@ -65,7 +65,7 @@ for (const [budget, inputTokens] of [
   );
 }
 
-t.test('a call is over with the turn that it has left, and a newer one is not', async (t) => {
+t.test('sealing an orphan ends the call of its turn, and leaves a newer call open', async (t) => {
   const speaker: Speaker = {
     text: () => {},
     rests: () => {},
@@ -96,7 +96,7 @@ t.test('a call is over with the turn that it has left, and a newer one is not', 
   second.host.close();
 });
 
-t.test('so does whoever touches it first', async (t) => {
+t.test('the first request for a session seals its orphan', async (t) => {
   const first = await Scene.open();
   const { id } = await first.session();
   await first.streaming(id);
@@ -107,7 +107,7 @@ t.test('so does whoever touches it first', async (t) => {
   t.ok(await second.streaming(id));
 });
 
-t.test('a session that somebody moves while its turn is sealed costs no second lease', async (t) => {
+t.test('a session that moves while its orphan is sealed costs no second lease', async (t) => {
   const first = await Scene.open();
   const { id } = await first.session();
   await first.streaming(id);
@@ -138,7 +138,7 @@ t.test('a session that somebody moves while its turn is sealed costs no second l
   restless.host.close();
 });
 
-t.test('it is told by what became of its session meanwhile', async (t) => {
+t.test("an orphan gets the end that its session's state implies", async (t) => {
   const first = await Scene.open();
   const brief = await first.session({ maxCallSeconds: 10 });
   await first.streaming(brief.id);
@@ -172,7 +172,7 @@ async function onFullDisk(): Promise<{ scene: Scene; sessionId: string; turnId: 
   return { scene, sessionId, turnId, frees: () => (full = false) };
 }
 
-t.test('a turn that could not be sealed at the start is sealed as soon as its seizure lapses', async (t) => {
+t.test('an orphan that could not be sealed at the start is sealed when its takeover lapses', async (t) => {
   const { scene, sessionId, frees } = await onFullDisk();
   t.equal((await scene.actor(sessionId)).machine.state, 'streaming', 'its session is awake meanwhile');
   frees();
@@ -182,7 +182,7 @@ t.test('a turn that could not be sealed at the start is sealed as soon as its se
   scene.host.close();
 });
 
-t.test('a turn that could not be sealed is sealed by the next look, under the fence that was seized', async (t) => {
+t.test('an orphan that could not be sealed is sealed by the next read, under the same fence', async (t) => {
   for (const failing of ['turn', 'output', 'recentMessages', 'finishTurn', 'takeOverTurn'] as const) {
     const first = await Scene.open();
     const { id } = await first.session();
@@ -212,7 +212,7 @@ t.test('a turn that could not be sealed is sealed by the next look, under the fe
   }
 });
 
-t.test('a client who reads such a turn meanwhile hears of its end', async (t) => {
+t.test('a reader of an orphan receives its end', async (t) => {
   const { scene, sessionId, turnId, frees } = await onFullDisk();
   const { log } = (await findTurn(await scene.actor(sessionId), turnId, scene))!;
   frees();
@@ -233,7 +233,7 @@ t.test('a client who reads such a turn meanwhile hears of its end', async (t) =>
   scene.host.close();
 });
 
-t.test('a session that is asked for while it begins a turn keeps it', async (t) => {
+t.test('a session that is read while it begins a turn keeps the turn', async (t) => {
   const made = await Scene.open();
   let begin = (): void => {};
   const held = new Promise<void>((resolve) => (begin = resolve));
@@ -258,32 +258,29 @@ t.test('a session that is asked for while it begins a turn keeps it', async (t) 
   );
 });
 
-t.test(
-  'a turn and its text are looked at as one: a failover between two looks would mix what was with what is',
-  async (t) => {
-    const scene = await Scene.open();
-    const { id } = await scene.session();
-    const { model, runner } = await scene.streaming(id);
-    model.end();
-    await runner.over;
-    const stored = await scene.store.turns.read(scene.workspaceId, id, runner.turnId);
-    const earlier = async () => ({ ...stored!, status: 'aborted' as const });
-    const never = (): Promise<never> => Promise.reject(new Error('half a look'));
-    const found = await findTurn(await scene.actor(id), runner.turnId, {
-      ...scene,
-      store: withSteps(scene.store, { turn: earlier, output: never }),
-    });
-    t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
-    const forgotten = withSteps(scene.store, { outputAfter: async () => null });
-    t.equal(
-      await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: forgotten }),
-      null,
-      'one that is forgotten by then is not there',
-    );
-  },
-);
+t.test('a turn and its text are read in one step, also across a failover', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  const { model, runner } = await scene.streaming(id);
+  model.end();
+  await runner.over;
+  const stored = await scene.store.turns.read(scene.workspaceId, id, runner.turnId);
+  const earlier = async () => ({ ...stored!, status: 'aborted' as const });
+  const never = (): Promise<never> => Promise.reject(new Error('half a look'));
+  const found = await findTurn(await scene.actor(id), runner.turnId, {
+    ...scene,
+    store: withSteps(scene.store, { turn: earlier, output: never }),
+  });
+  t.match(found, { messageId: runner.messageId, log: { pieces: ['one '], terminal: { type: 'completed' } } });
+  const forgotten = withSteps(scene.store, { outputAfter: async () => null });
+  t.equal(
+    await findTurn(await scene.actor(id), runner.turnId, { ...scene, store: forgotten }),
+    null,
+    'one that is forgotten by then is not there',
+  );
+});
 
-t.test('a read of the session seals a turn that could not be sealed, once its seizure has lapsed', async (t) => {
+t.test('a read of the session seals an orphan once its earlier takeover has lapsed', async (t) => {
   const { scene, sessionId, frees } = await onFullDisk();
   scene.host.close();
   t.match((await scene.actor(sessionId)).record.machine, { state: 'streaming' });
@@ -364,7 +361,7 @@ t.test('an abort of a turn whose process has died is an abort, and waits for no 
   other.host.close();
 });
 
-t.test('a turn whose process has died does not outlive its session by its lease', async (t) => {
+t.test('an orphan is sealed soon after its session expires', async (t) => {
   for (const lastMs of [limits.leaseMs - 500, 1000, 100]) {
     const { one, other, die } = await two();
     await other.host.start();

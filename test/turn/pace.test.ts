@@ -29,7 +29,7 @@ async function stored(stage: Stage): Promise<void> {
 
 const texts = (stage: Stage): string[] => stage.appends.map(({ asked }) => asked.text);
 
-t.test('a process with little to do hands over each piece at once', async (t) => {
+t.test('a process with little to do stores each piece at once', async (t) => {
   const stage = new Stage().start();
   load(stage, nearlyBusy);
   for (const piece of ['a', 'b', 'c']) {
@@ -39,7 +39,7 @@ t.test('a process with little to do hands over each piece at once', async (t) =>
   t.same(texts(stage), ['a', 'b', 'c']);
 });
 
-t.test('a busy one hands over the first at once, and the rest at the beat', async (t) => {
+t.test('a busy process stores the first piece at once, and the rest at the beat', async (t) => {
   const stage = new Stage().start();
   load(stage, busy);
   stage.model.text('first');
@@ -60,7 +60,7 @@ t.test('a busy one hands over the first at once, and the rest at the beat', asyn
   t.same(texts(stage).at(-1), '!', 'after a beat without a piece the next one goes at once');
 });
 
-t.test('in a crowd the model is heard at the beat, and what it says there goes at once', async (t) => {
+t.test('a crowded process reads the model at the beat, and stores that output at once', async (t) => {
   const stage = new Stage().start({ holdable: true });
   load(stage, limits.crowdedPiecesPerSecond);
   stage.model.text('first');
@@ -166,7 +166,7 @@ t.test('a crowd beats in groups one after another, each turn once in the time of
   t.same(called, Array(called.length).fill(2));
 });
 
-t.test('a crowd that is gone is forgotten, though nothing comes any more', async (t) => {
+t.test('a crowd that has ended is measured as ended without further pieces', async (t) => {
   const clock = new ManualClock();
   const pace = new Pace(clock);
   load({ pace, clock }, limits.crowdedPiecesPerSecond);
@@ -208,7 +208,7 @@ function longestWait(share: number, perSecond: number): number {
   return waited;
 }
 
-t.test('how long a piece waits follows how busy the event loop is', async (t) => {
+t.test('the wait of a piece grows with the load of the event loop', async (t) => {
   const { paceRestShare, paceFullShare } = limits;
   const waits = [
     0,

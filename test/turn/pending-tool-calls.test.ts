@@ -9,7 +9,7 @@ import { withSteps } from '../host/scene.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { message, Scene, toolCall } from '../store/fixtures.ts';
 
-t.test('the answered message is read at each look while an approved call runs, and no more then', async (t) => {
+t.test('the answered message is read with each poll while an approved call runs, and no longer', async (t) => {
   const store = memoryStore();
   await store.open(0);
   t.teardown(() => store.close());

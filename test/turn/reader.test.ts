@@ -66,7 +66,7 @@ function read(
   return { client, reader, clock };
 }
 
-t.test('where nothing more can be told the stream is cut, without an end', async (t) => {
+t.test("a stream whose turn's end is unknown is cut without an end", async (t) => {
   const log = new TurnLog();
   const { client, clock } = read(log);
   store(log, 'one ');
@@ -82,7 +82,7 @@ t.test('where nothing more can be told the stream is cut, without an end', async
 
 const points = (text: string): string[] => [...text];
 
-t.test('a reader sees what is stored, in the order it came', async (t) => {
+t.test('a reader sees stored output in its order', async (t) => {
   const log = new TurnLog();
   const { client, clock } = read(log);
   log.append('not yet');
@@ -100,7 +100,7 @@ t.test('a reader sees what is stored, in the order it came', async (t) => {
   t.equal(clock.timers, 0, 'nothing is left running');
 });
 
-t.test('a slow reader falls behind and gets the rest in fewer pieces', async (t) => {
+t.test('a slow reader gets the rest later in fewer pieces', async (t) => {
   const log = new TurnLog();
   const { client } = read(log);
   const fast = read(log);
@@ -121,7 +121,7 @@ t.test('a slow reader falls behind and gets the rest in fewer pieces', async (t)
   t.equal(client.ends.length, 1);
 });
 
-t.test('a reader that left hears nothing more', async (t) => {
+t.test('a reader that left receives no more output', async (t) => {
   const log = new TurnLog();
   const { client, reader, clock } = read(log);
   store(log, 'a');
@@ -164,7 +164,7 @@ t.test('every code point of a long piece can be resumed from', async (t) => {
   }
 });
 
-t.test('whatever the pieces, the cursor and the pace: each character once', async (t) => {
+t.test('a reader receives each character once at every cursor, pace and size of pieces', async (t) => {
   const scenario = fc.record({
     pieces: fc.array(
       fc.string({ unit: 'binary', minLength: 1, maxLength: 12 }).map((text) => text.toWellFormed()),

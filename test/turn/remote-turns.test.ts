@@ -44,7 +44,7 @@ async function open(t: Test, shared: { leaseMs?: number } = {}) {
   return { clock, remote, looks, state, turn, pass };
 }
 
-t.test('a turn that grows is read on from where it was read to', async (t) => {
+t.test('a growing turn is read from the last position', async (t) => {
   const { remote, looks, turn, pass } = await open(t);
   await turn.append(0, '👋one ');
   const log = await remote.follow(turn.place);
@@ -73,7 +73,7 @@ t.test('a silent turn is polled rarely, and at once when it moves', async (t) =>
   t.same([log.pieces.join(''), log.terminal?.type], ['one!', 'completed']);
 });
 
-t.test('a reader that comes late to a log, after polls had ended, is told all the same', async (t) => {
+t.test('a reader that joins after polls had ended receives the rest', async (t) => {
   const { remote, looks, turn, pass } = await open(t);
   await turn.append(0, 'one');
   const log = await remote.follow(turn.place);
@@ -92,7 +92,7 @@ t.test('a reader that comes late to a log, after polls had ended, is told all th
   t.same([log.pieces.join(''), log.terminal?.type], ['one two!', 'completed']);
 });
 
-t.test('without notices it is read all the same', async (t) => {
+t.test('a remote turn is read without notices', async (t) => {
   const { clock, remote, state, turn, pass } = await open(t);
   state.deaf = true;
   const log = await remote.follow(turn.place);
@@ -106,7 +106,7 @@ t.test('without notices it is read all the same', async (t) => {
   t.same([log.withdrawn, log.terminal?.type, clock.timers], [true, 'failed', 0]);
 });
 
-t.test('a notice that comes during a look has it look again', async (t) => {
+t.test('a notice during a poll causes another poll', async (t) => {
   const { remote, looks, turn, pass } = await open(t);
   const log = await remote.follow(turn.place);
   log.follow(() => {});
@@ -120,7 +120,7 @@ t.test('a notice that comes during a look has it look again', async (t) => {
   t.equal(looks.length, 5);
 });
 
-t.test('readers who come at once share one log, in which each piece stands once', async (t) => {
+t.test('concurrent readers share one log that has each piece once', async (t) => {
   const { remote, turn, pass, looks, clock } = await open(t);
   await turn.append(0, 'one ');
   const logs = await Promise.all([1, 2, 3].map(() => remote.follow(turn.place)));
@@ -135,7 +135,7 @@ t.test('readers who come at once share one log, in which each piece stands once'
   t.ok(looks.length < 10);
 });
 
-t.test('readers of more than a failover has left hear that it was us, however the turn ends', async (t) => {
+t.test('readers of text that a failover lost receive api_error at every end of the turn', async (t) => {
   for (const ends of [false, true]) {
     const { remote, state, turn, pass, clock } = await open(t);
     await turn.append(0, '👋one');
@@ -149,7 +149,7 @@ t.test('readers of more than a failover has left hear that it was us, however th
   }
 });
 
-t.test('a reader that comes after a failover is not shown text that it forgot', async (t) => {
+t.test('a reader that joins after a failover sees only text that the store has', async (t) => {
   const { remote, state, turn } = await open(t);
   await turn.append(0, 'one two');
   const log = await remote.follow(turn.place);
@@ -162,7 +162,7 @@ t.test('a reader that comes after a failover is not shown text that it forgot', 
   t.equal(await remote.follow(turn.place), later, 'and whoever comes then shares what is new');
 });
 
-t.test('with two polls at a time, one tells the end only once the other has read as far', async (t) => {
+t.test('of two concurrent polls one reports the end only after the other has read as far', async (t) => {
   for (const [status, behind, end] of [
     ['aborted', 'two', { type: 'failed', errorCode: 'api_error' }],
     ['aborted', 'two three', { type: 'aborted' }],
@@ -188,7 +188,7 @@ t.test('with two polls at a time, one tells the end only once the other has read
   }
 });
 
-t.test('readers are told nothing while the store is away, and what it has once it is back', async (t) => {
+t.test('readers wait while the store is away, and receive its output once it is back', async (t) => {
   const { remote, state, turn, pass, clock } = await open(t);
   const log = await remote.follow(turn.place);
   log.follow(() => {});
@@ -203,7 +203,7 @@ t.test('readers are told nothing while the store is away, and what it has once i
   t.equal(clock.timers, 0);
 });
 
-t.test('a fault in the program cuts readers off, and tells them nothing', async (t) => {
+t.test('a fault in the program cuts readers off without an end', async (t) => {
   const { remote, state, turn, pass, clock } = await open(t);
   const log = await remote.follow(turn.place);
   log.follow(() => {});

@@ -6,7 +6,7 @@ import { counted, settle, Stage, turnMsMax } from './stage.ts';
 
 const away = new StoreUnavailable('the store is away');
 
-t.test('nothing is seen, and no stream begins, before the store has it', async (t) => {
+t.test('output is visible, and the stream begins, only once the store has the output', async (t) => {
   const stage = new Stage().start();
   stage.model.text('one ');
   await settle();
@@ -20,7 +20,7 @@ t.test('nothing is seen, and no stream begins, before the store has it', async (
   t.same([stage.seen, stage.begun, stage.runner.log.stored], ['one ', 'begun', 4]);
 });
 
-t.test('while one write is in flight the next collects', async (t) => {
+t.test('pieces collect while one write is in flight', async (t) => {
   const stage = new Stage().start();
   stage.model.text('a');
   stage.model.text('😀');
@@ -41,7 +41,7 @@ t.test('while one write is in flight the next collects', async (t) => {
   t.equal(stage.seen, 'a😀bcd');
 });
 
-t.test('the end waits for the write, stores the tail and is told once', async (t) => {
+t.test('the end waits for the write, stores the tail and is reported once', async (t) => {
   const stage = new Stage().start();
   stage.model.text('one ');
   await settle();
@@ -78,7 +78,7 @@ t.test('the end waits for the write, stores the tail and is told once', async (t
   t.equal(stage.clock.timers, 0, 'nothing is left running');
 });
 
-t.test('characters are whole, however the model splits them', async (t) => {
+t.test('characters that the model splits are joined', async (t) => {
   const stage = new Stage().start();
   await stage.says('a\ud83d');
   t.equal(stage.seen, 'a');
@@ -105,7 +105,7 @@ t.test('characters are whole, however the model splits them', async (t) => {
   t.same([half.appends.length, half.begun], [0, null], 'half a character is no output');
 });
 
-t.test('a failure before the first output leaves nothing behind', async (t) => {
+t.test('a failure before the first output withdraws the turn', async (t) => {
   const stage = new Stage().start();
   stage.model.failed('rate_limit');
   await settle();
@@ -118,7 +118,7 @@ t.test('a failure before the first output leaves nothing behind', async (t) => {
   t.same([refused.calls, refused.reasons], [0, ['credential']], 'and no model is called');
 });
 
-t.test('a failure within the stream keeps what is there', async (t) => {
+t.test('a failure within the stream keeps the stored output', async (t) => {
   const stage = new Stage().start();
   await stage.says('one ');
   stage.model.text('two');
@@ -149,7 +149,7 @@ const stops: readonly {
 ];
 
 for (const { reason, errorCode, end, waiting } of stops) {
-  t.test(`stopped (${reason}) in every phase`, async (t) => {
+  t.test(`a stop (${reason}) ends the turn in every phase`, async (t) => {
     const early = new Stage();
     void early.runner.stop(reason);
     early.start();
@@ -187,7 +187,7 @@ for (const { reason, errorCode, end, waiting } of stops) {
   });
 }
 
-t.test('a turn has its own time', async (t) => {
+t.test('a turn that exceeds its time limit fails', async (t) => {
   const stage = new Stage().start();
   await stage.says('one ');
   stage.clock.advance(turnMsMax - 1);
@@ -198,7 +198,7 @@ t.test('a turn has its own time', async (t) => {
   t.match(stage.finishes[0]!.asked, { outcome: { status: 'failed', errorCode: 'api_error' } });
 });
 
-t.test('and its own size', async (t) => {
+t.test('a turn that exceeds its output limit fails', async (t) => {
   const stage = new Stage().start();
   stage.model.text('x'.repeat(limits.outputCharactersMax));
   t.equal(stage.cancelled, 0);
@@ -210,7 +210,7 @@ t.test('and its own size', async (t) => {
   t.match(stage.finishes[0]!.asked, { outcome: { status: 'failed', errorCode: 'api_error' } });
 });
 
-t.test('a store that takes no output: readers hear it, the rest is never seen, the seal follows', async (t) => {
+t.test("a store that rejects output ends the readers' streams, and the seal follows", async (t) => {
   const stage = new Stage().start();
   await stage.says('one ');
   stage.model.text('two');
@@ -291,7 +291,7 @@ for (const unsure of [false, true]) {
   );
 }
 
-t.test('a piece whose answer is lost is sent again, and nobody hears of it', async (t) => {
+t.test('a piece whose answer is lost is sent again unnoticed', async (t) => {
   const stage = new Stage({ unsure: true }).start();
   await stage.says('one ');
   stage.model.text('two ');
@@ -319,7 +319,7 @@ t.test('a piece whose answer is lost is sent again, and nobody hears of it', asy
   t.same([stage.seen, stage.end, stage.statuses], ['one two more more more ', 'completed', ['completed']]);
 });
 
-t.test('once its lease has run out no more is said, and how it ended is told when it is stored', async (t) => {
+t.test('a turn whose lease has run out shows no more output, and its end once it is stored', async (t) => {
   const stage = new Stage({ unsure: true }).start();
   await stage.says('one ');
   stage.model.text('two');
@@ -354,7 +354,7 @@ t.test('once its lease has run out no more is said, and how it ended is told whe
   t.same([waiting.begun, waiting.withdrawals.length, waiting.cancelled], ['unavailable', 1, 1]);
 });
 
-t.test('an end whose answer is lost is sent again as it was, and told once it is stored', async (t) => {
+t.test('an end whose answer is lost is sent again unchanged, and reported once it is stored', async (t) => {
   const stage = new Stage({ unsure: true }).start();
   await stage.says('one ');
   stage.model.text('two');
@@ -382,7 +382,7 @@ t.test('an end whose answer is lost is sent again as it was, and told once it is
   );
 });
 
-t.test('a store that does not seal is asked until it does', async (t) => {
+t.test('a seal that the store rejects is repeated until it succeeds', async (t) => {
   const stage = new Stage().start();
   await stage.says('one ');
   stage.model.text('two');
@@ -421,7 +421,7 @@ t.test('a store that does not seal is asked until it does', async (t) => {
 });
 
 t.test(
-  'an end that the store keeps refusing: readers are cut off in time, and the end is stored all the same',
+  'readers of an end that the store keeps rejecting are cut off in time, and the end is stored later',
   async (t) => {
     const stage = new Stage({ unsure: true }).start();
     await stage.says('one ');
@@ -447,7 +447,7 @@ t.test(
   },
 );
 
-t.test('a withdrawal that the store does not answer is no verdict on the provider', async (t) => {
+t.test("a withdrawal without an answer of the store is not reported as the provider's failure", async (t) => {
   const stage = new Stage().start();
   stage.model.failed('connect');
   await settle();
@@ -459,7 +459,7 @@ t.test('a withdrawal that the store does not answer is no verdict on the provide
   );
 });
 
-t.test('somebody else owns the turn now: readers are told what became of it', async (t) => {
+t.test('readers of a turn that another process took over receive its end', async (t) => {
   const failed = { type: 'failed', errorCode: 'api_error' } as const;
   const writing = new Stage({ unsure: true }).start();
   await writing.says('one ');
@@ -515,7 +515,7 @@ t.test('somebody else owns the turn now: readers are told what became of it', as
   t.same([unknown.end, unknown.runner.log.cutOff], [null, true]);
 });
 
-t.test('somebody else owns a turn that has not begun: only an end that was asked for stands', async (t) => {
+t.test('a turn taken over before its first output keeps only an end by request', async (t) => {
   const waiting = async () => {
     const stage: Stage = new Stage({ unsure: true }).start();
     stage.model.text('one ');
@@ -556,7 +556,7 @@ t.test('somebody else owns a turn that has not begun: only an end that was asked
   t.equal(unanswered.wanted(), false);
 });
 
-t.test('what is said before a call of a tool is spoken before it is sent', async (t) => {
+t.test('text before a tool call is spoken before the call is sent', async (t) => {
   const told: string[] = [];
   const speaker = {
     text: (piece: string) => void told.push(piece),

@@ -20,7 +20,7 @@ function watched({ unsure = false } = {}): { stage: Stage; shown: string[] } {
   return { stage: new Stage({ unsure, inspector }).start(), shown };
 }
 
-t.test('its steps are shown to those who watch', async (t) => {
+t.test('the steps of a turn are shown to watchers', async (t) => {
   const { stage, shown } = watched();
   await stage.says('one ');
   await stage.says('two');
@@ -43,7 +43,7 @@ t.test('its steps are shown to those who watch', async (t) => {
   );
 });
 
-t.test('its steps have the numbers that they have in its history', async (t) => {
+t.test('the steps of a turn have the numbers of its history', async (t) => {
   const { stage, shown } = watched();
   await stage.says('one ');
   stage.model.end();
@@ -69,7 +69,7 @@ t.test('its steps have the numbers that they have in its history', async (t) => 
   t.equal(stage.ends, 1);
 });
 
-t.test('what comes when the turn is over is not shown, and changes nothing', async (t) => {
+t.test('an event after the end of a turn changes nothing', async (t) => {
   const { stage, shown } = watched({ unsure: true });
   stage.model.text('one ');
   await settle();
@@ -103,7 +103,7 @@ t.test('what comes when the turn is over is not shown, and changes nothing', asy
 });
 
 t.test(
-  'a turn whose lease is refused while its first piece is on its way: once the store has the piece, the end is stored',
+  'a turn whose lease is refused while its first piece is on its way stores its end after the piece',
   async (t) => {
     const begun = async (): Promise<Stage> => {
       const stage = new Stage({ unsure: true }).start();
@@ -167,7 +167,7 @@ t.test('a wait for the store does not shorten the wait for another process', asy
   t.same([stage.runner.log.cutOff, stage.wanted(), stage.statuses, stage.clock.timers], [true, false, ['failed'], 0]);
 });
 
-t.test('a fault in the program is reported, and everybody is answered all the same', async (t) => {
+t.test('a fault in the program is reported, and every waiting request is answered', async (t) => {
   const stage = new Stage().start();
   const bug = new TypeError('a bug');
   stage.runner.log.follow(() => {

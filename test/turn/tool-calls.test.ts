@@ -48,7 +48,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
   return { made: calls.made, counted, calls };
 }
 
-t.test('a call that is not sent is counted by its error, once', async (t) => {
+t.test('a tool call that is not sent is counted once by its error', async (t) => {
   const fine = ['act', '{"a":1}'] as const;
   const { made, counted } = await decided([
     fine,
@@ -74,7 +74,7 @@ t.test('a call that is not sent is counted by its error, once', async (t) => {
   t.same((await decided([fine], { roundsMax: 0 })).counted, ['limit'], 'behind the last round');
 });
 
-t.test('a call whose arguments do not fit has the reason that its model is told', async (t) => {
+t.test('a tool call with invalid arguments has the reason that its model gets', async (t) => {
   const { made, calls } = await decided([
     ['act', '{}'],
     ['act', '[1]'],
@@ -96,7 +96,7 @@ t.test('a call whose arguments do not fit has the reason that its model is told'
   );
 });
 
-t.test('long arguments of what is too much for a round are not kept, and neither are calls without end', async (t) => {
+t.test('calls beyond the bound of a round lose long arguments, and are bounded themselves', async (t) => {
   const long = JSON.stringify({ a: 'x'.repeat(limits.toolArgumentsKept) });
   const { made } = await decided(
     Array.from({ length: 200 }, (_, index) => ['act', index === 20 ? '{"a":1}' : long] as const),
@@ -108,7 +108,7 @@ t.test('long arguments of what is too much for a round are not kept, and neither
   );
 });
 
-t.test('nothing waits behind a turn that ends otherwise than for an answer', async (t) => {
+t.test('a turn that ends for another reason cancels the calls that wait', async (t) => {
   const mine: OfferedFunction = { ...act, kind: 'client', name: 'mine' };
   const approved: OfferedFunction = { ...act, approval: 'always', name: 'approved' };
   const find = (name: string): OfferedFunction | null => [act, mine, approved].find((one) => one.name === name) ?? null;
@@ -135,7 +135,7 @@ t.test('nothing waits behind a turn that ends otherwise than for an answer', asy
   );
 });
 
-t.test('results of approved calls are stored one after the other, with all that are known', async (t) => {
+t.test('results of approved calls are stored one after another, each with all earlier ones', async (t) => {
   const approved: OfferedFunction = { ...act, approval: 'always' };
   const call = (id: string): ToolCall => ({
     id,
@@ -272,40 +272,37 @@ t.test('a call is sent again only while the store says that its turn runs here',
   }
 });
 
-t.test(
-  'what a provider puts on the calls of a turn is bounded, their ids are kept, and what fits is as it came',
-  async (t) => {
-    const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as ToolCallEvents;
-    const tools = {
-      roundsMax: 8,
-      find: () => null,
-      check: () => ({}),
-      makeId: () => 'call_1',
-      noteUnsent: () => {},
-    } as unknown as TurnTools;
-    const calls = new ToolCallRounds(
-      turn,
-      tools,
-      { step: async () => 'stored' } as unknown as TurnSteps,
-      new TurnLog(),
-      new ManualClock(),
-    );
-    const signature = 's'.repeat(limits.toolOpaqueCharactersMax - 100);
-    const count = limits.toolCallsTaken;
-    for (let index = 0; index < count; index++)
-      calls.ask('act', '{}', {
-        origin: 'o',
-        id: `c${index}`,
-        ...(index === 5 ? {} : { call: { signature }, round: { index } }),
-      });
-    await calls.store('', 0);
-    t.same(
-      calls.made.map(({ opaque }) => opaque?.id),
-      Array.from({ length: count }, (_, index) => `c${index}`),
-    );
-    const whole = calls.made.filter(({ opaque }) => opaque?.call !== undefined);
-    t.equal(whole.length, Math.floor(limits.toolOpaquesCharactersMax / (signature.length + 50)));
-    for (const { opaque } of whole) t.match(opaque, { call: { signature }, round: { index: Number } });
-    t.ok(JSON.stringify(calls.made).length < limits.toolOpaquesCharactersMax + count * 400);
-  },
-);
+t.test("opaque fields of a provider's calls are bounded, and their ids are kept", async (t) => {
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as ToolCallEvents;
+  const tools = {
+    roundsMax: 8,
+    find: () => null,
+    check: () => ({}),
+    makeId: () => 'call_1',
+    noteUnsent: () => {},
+  } as unknown as TurnTools;
+  const calls = new ToolCallRounds(
+    turn,
+    tools,
+    { step: async () => 'stored' } as unknown as TurnSteps,
+    new TurnLog(),
+    new ManualClock(),
+  );
+  const signature = 's'.repeat(limits.toolOpaqueCharactersMax - 100);
+  const count = limits.toolCallsTaken;
+  for (let index = 0; index < count; index++)
+    calls.ask('act', '{}', {
+      origin: 'o',
+      id: `c${index}`,
+      ...(index === 5 ? {} : { call: { signature }, round: { index } }),
+    });
+  await calls.store('', 0);
+  t.same(
+    calls.made.map(({ opaque }) => opaque?.id),
+    Array.from({ length: count }, (_, index) => `c${index}`),
+  );
+  const whole = calls.made.filter(({ opaque }) => opaque?.call !== undefined);
+  t.equal(whole.length, Math.floor(limits.toolOpaquesCharactersMax / (signature.length + 50)));
+  for (const { opaque } of whole) t.match(opaque, { call: { signature }, round: { index: Number } });
+  t.ok(JSON.stringify(calls.made).length < limits.toolOpaquesCharactersMax + count * 400);
+});

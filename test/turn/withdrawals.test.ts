@@ -28,7 +28,7 @@ t.test('a process that ends waits for its withdrawals no longer than for its sea
   t.equal(scene.clock.timers, 0, 'nothing is left running');
 });
 
-t.test('where so many turns wait to be withdrawn none begins', async (t) => {
+t.test('a turn is refused while the bound of waiting withdrawals is reached', async (t) => {
   const { scene, losses, pass, close } = await open();
   const waiting = limits.withdrawalsMax;
   const { id } = await scene.session();
@@ -38,7 +38,9 @@ t.test('where so many turns wait to be withdrawn none begins', async (t) => {
     (limits as { withdrawalsMax: number }).withdrawalsMax = 1;
     await t.rejects(scene.begin(id), unanswered);
     losses.delete('beginTurn');
-    await t.rejects(scene.begin(other), { message: 'too many turns wait to be withdrawn' });
+    await t.rejects(scene.begin(other), {
+      message: 'Too many turns wait to be withdrawn. Repeat the request once the store is back.',
+    });
   } finally {
     (limits as { withdrawalsMax: number }).withdrawalsMax = waiting;
   }
@@ -48,7 +50,7 @@ t.test('where so many turns wait to be withdrawn none begins', async (t) => {
   close();
 });
 
-t.test('a withdrawal that fails for a fault in the program is given up, and told', async (t) => {
+t.test('a withdrawal that fails for a fault in the program ends, and is reported', async (t) => {
   const made = await Scene.open();
   const bug = new TypeError('a bug');
   const scene = made.beside(
@@ -65,7 +67,7 @@ t.test('a withdrawal that fails for a fault in the program is given up, and told
   t.equal(scene.clock.timers, 0);
 });
 
-t.test('where one process owns the store a rejection is certain, and there is nothing to withdraw', async (t) => {
+t.test('a store with a single owner rejects a turn for certain, and leaves nothing to withdraw', async (t) => {
   const made = await Scene.open();
   let full = true;
   const refused =

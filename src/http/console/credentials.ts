@@ -60,7 +60,9 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
         return { status: 200, json: credentialView(credential) };
       }
     }
-    throw new StoreUnavailable(`a credential changed concurrently ${limits.decisionAttemptsMax} times`);
+    throw new StoreUnavailable(
+      `Other writers changed the credential ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+    );
   });
 }
 
