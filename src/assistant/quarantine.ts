@@ -23,7 +23,7 @@ export function noteOffered(
   services: Pick<AssistantServices, 'host' | 'log' | 'clock'>,
 ): void {
   const { host, log, clock } = services;
-  const changed = offered.filter((one) => isRefused(one, taken) || isTakenAgain(one, taken));
+  const changed = offered.filter((one) => isNewlyRefused(one, taken) || isTakenAgain(one, taken));
   if (changed.length === 0) return;
   const at = secondsOf(clock.now());
   const warn = (name: string, toolId: string | null): void =>
@@ -53,7 +53,7 @@ export function noteOffered(
   }
 }
 
-const isRefused = ({ name, quarantined }: OfferedFunction, { origin, refused }: OfferTaken): boolean =>
+const isNewlyRefused = ({ name, quarantined }: OfferedFunction, { origin, refused }: OfferTaken): boolean =>
   refused.includes(name) && quarantined?.origin !== origin;
 
 const isTakenAgain = ({ name, quarantined }: OfferedFunction, { origin, withheld }: OfferTaken): boolean =>
@@ -72,7 +72,7 @@ function markedAs(
     !isDeepStrictEqual([stored.description, stored.parameters], [offered.description, offered.parameters])
   )
     return stored;
-  if (isRefused({ ...offered, quarantined: stored.quarantined }, taken)) return { ...stored, quarantined: mark };
+  if (isNewlyRefused({ ...offered, quarantined: stored.quarantined }, taken)) return { ...stored, quarantined: mark };
   if (!isTakenAgain({ ...offered, quarantined: stored.quarantined }, taken)) return stored;
   const { quarantined: _, ...free } = stored;
   return free;

@@ -8,7 +8,7 @@ import type { Session } from '../store/store.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import { abortOnLeave, forget, openAdapterSession, logText, whenSealed } from './protocol-adapter.ts';
 import type { Party } from './party.ts';
-import { reachSession } from './reach.ts';
+import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
 import { converse, type FoundTurn } from './turns.ts';
 

@@ -4,7 +4,7 @@ import type { VisitorUse } from '../host/link-budget.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { causeByParty, type Party } from './party.ts';
-import { findAssistant, reachActor } from './reach.ts';
+import { findAssistant, reachActor } from './access-checks.ts';
 
 /** The limits that the party's requests take; undefined for a party that is not a visitor. */
 export const useOf = (

@@ -14,7 +14,7 @@ import type { TurnLog } from '../turn/log.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
 import { causeByParty, type Party } from './party.ts';
-import { keyOf, mayUse } from './reach.ts';
+import { keyOf, mayUse } from './access-checks.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
 import { abortTurn, converse, type FoundTurn, type SentMessage } from './turns.ts';
@@ -220,12 +220,12 @@ function begin(
   return openAdapterSession(
     party,
     assistant,
-    { requestId, earlier: earlier.filter(isSaid), ...(named && { named }) },
+    { requestId, earlier: earlier.filter(isStorable), ...(named && { named }) },
     services,
   );
 }
 
-const isSaid = (message: TurnAdditions['earlier'][number]): message is SaidMessage =>
+const isStorable = (message: TurnAdditions['earlier'][number]): message is SaidMessage =>
   message.role !== 'tool' && message.content !== '';
 
 async function converseIn(
@@ -250,7 +250,7 @@ async function converseIn(
     session,
     turn,
     replayed,
-    ended: isOne && !goesOn ? endWith(party, session, turn, requestId, services) : null,
+    ended: isOne && !goesOn ? endSessionAfter(party, session, turn, requestId, services) : null,
   };
 }
 
@@ -267,7 +267,7 @@ export async function underNames<T>(names: Readonly<Record<string, string>>, ask
 }
 
 /** Ends the session with its turn. Never rejects: the client waits for the turn only. */
-export async function endWith(
+export async function endSessionAfter(
   party: Party,
   session: Session,
   { log }: FoundTurn,

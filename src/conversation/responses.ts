@@ -6,7 +6,7 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Session } from '../store/store.ts';
 import {
-  endWith,
+  endSessionAfter,
   inNamedSession,
   openAdapterSession,
   underNames,
@@ -17,7 +17,7 @@ import {
 } from './protocol-adapter.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Party } from './party.ts';
-import { reachSession } from './reach.ts';
+import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
 import { converse, type SentMessage } from './turns.ts';
 
@@ -116,7 +116,8 @@ export function respond(
   if (request.session !== null)
     return respondIn(party, { session: request.session, replayed: true }, request, services);
   // Earlier messages are stored if the session continues, except calls: the store has none without their turn.
-  const storedEarlier = stored && earlier.every(isSaid) ? earlier.filter(({ content }) => content !== '') : null;
+  const storedEarlier =
+    stored && earlier.every(isPlainMessage) ? earlier.filter(({ content }) => content !== '') : null;
   const open = (replaces: string | null): Promise<Made> =>
     openAdapterSession(
       party,
@@ -174,14 +175,14 @@ async function respondIn(
     session,
     turn,
     replayed,
-    ended: stored || replayed ? null : endWith(party, session, turn, requestId, services),
+    ended: stored || replayed ? null : endSessionAfter(party, session, turn, requestId, services),
   };
 }
 
 /** The names that fields have here. */
 const fieldNames = { tool_results: 'input', response_format: 'text.format' };
 
-const isSaid = (message: AdapterMessage['earlier'][number]): message is SaidMessage =>
+const isPlainMessage = (message: AdapterMessage['earlier'][number]): message is SaidMessage =>
   message.role !== 'tool' && message.calls === undefined;
 
 /** A response is found as long as its session may be kept. */

@@ -7,7 +7,7 @@ import type { CreateSessionBody } from '../base/wire.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByParty, type Party } from './party.ts';
-import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } from './reach.ts';
+import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } from './access-checks.ts';
 
 type Visitor = CreateSessionBody['visitor'] & {};
 
@@ -106,7 +106,9 @@ export async function endSession(party: Party, id: string, requestId: string, se
 export function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
   const has = ({ name }: VisitorField) => Object.hasOwn(visitor, name);
   const isMissing = (field: VisitorField) => field.required && (!has(field) || visitor[field.name] === '');
-  const wrong = fields.find((field) => has(field) && !isMissing(field) && !fits(visitor[field.name]!, field.type));
+  const wrong = fields.find(
+    (field) => has(field) && !isMissing(field) && !hasFieldType(visitor[field.name]!, field.type),
+  );
   if (wrong !== undefined) throw new Failure('invalid_field', { field: `visitor.${wrong.name}` });
   const missing = fields.filter(isMissing);
   if (missing.length > 0)
@@ -115,7 +117,7 @@ export function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Vi
 }
 
 /** An empty string is a text that was left out, also of an address; it is no number and no boolean. */
-function fits(value: string | number | boolean, type: VisitorField['type']): boolean {
+function hasFieldType(value: string | number | boolean, type: VisitorField['type']): boolean {
   if (type === 'number' || type === 'boolean') return typeof value === type;
   if (typeof value !== 'string') return false;
   return type === 'text' || value === '' || /^[^\s@]+@[^\s@]+$/.test(value);

@@ -10,7 +10,7 @@ import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { AudioIntake } from './audio-intake.ts';
 import { voiceCaller, type Party } from './party.ts';
-import { keyOf } from './reach.ts';
+import { keyOf } from './access-checks.ts';
 import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
 import { sessionView } from './views.ts';
 import type { Encoding } from '../base/audio-formats.ts';

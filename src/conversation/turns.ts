@@ -17,7 +17,7 @@ import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByParty, mayAnswer, type Party } from './party.ts';
-import { reachActor, reachConversation, turnRefusal } from './reach.ts';
+import { reachActor, reachConversation, turnRefusal } from './access-checks.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
@@ -127,7 +127,7 @@ export function wantedTurn(
 
 function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services): FoundTurn | Promise<FoundTurn> {
   const { metrics, clock } = services;
-  const turn = running(runner);
+  const turn = turnInFlight(runner);
   return promptly(awaitBeginning(turn, services), () => {
     if (runner.log.shown > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
     return turn;
@@ -159,7 +159,7 @@ async function join(actor: LiveSession, turnId: string, services: Services): Pro
 const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | Promise<void> =>
   promptly<Begun | null, void>(runner && runner.begun, (answer) => {
     const kind = answer?.kind;
-    if (kind === 'withdrawn') throw refusalOf(answer?.failure);
+    if (kind === 'withdrawn') throw withdrawnRefusal(answer?.failure);
     if (kind === 'late') throw new Failure('api_error');
     if (kind === 'unavailable') throw services.draining ? refusedByDrain() : new Failure('service_unavailable');
     if (log.shown === 0 && log.terminal?.type === 'failed' && log.terminal.errorCode === 'session_expired')
@@ -167,7 +167,7 @@ const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | 
   });
 
 /** The refusal of a chat whose turn is withdrawn: 422 if the provider refused a field of the request. */
-function refusalOf(failure: ModelFailure | undefined): Failure {
+function withdrawnRefusal(failure: ModelFailure | undefined): Failure {
   if (failure === 'format') return new Failure('not_supported', { field: 'response_format' });
   return failure === 'forced'
     ? new Failure('not_supported', { field: 'tool_choice' })
@@ -223,7 +223,7 @@ export async function findTurn(
   { store, host }: Pick<Services, 'store' | 'host'>,
 ): Promise<FoundTurn | null> {
   const { runner } = actor;
-  if (runner?.turnId === turnId) return runner.isHidden ? null : running(runner);
+  if (runner?.turnId === turnId) return runner.isHidden ? null : turnInFlight(runner);
   const { id: sessionId, workspaceId } = actor.record;
   const turn = await store.turns.read(workspaceId, sessionId, turnId);
   if (turn === null) return null;
@@ -256,7 +256,7 @@ export async function findTurn(
   };
 }
 
-const running = (runner: TurnInFlight): FoundTurn => ({
+const turnInFlight = (runner: TurnInFlight): FoundTurn => ({
   runner,
   isSpoken: runner.isSpoken,
   turnId: runner.turnId,

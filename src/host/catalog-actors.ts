@@ -226,7 +226,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       kind,
       record,
       actor.version,
-      movedTo(record, actor, machine.decisions.at(-1), at, cause),
+      changeMove(record, actor, machine.decisions.at(-1), at, cause),
     );
     if (version !== null) {
       actor.record = record;
@@ -277,7 +277,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
  * Returns the history's entry for a change. It names the stored states: a key's debt, which is not stored, leaves no
  * trace in it.
  */
-function movedTo(
+function changeMove(
   record: object,
   before: { readonly record: object; readonly version: number },
   decision: Decision | undefined,

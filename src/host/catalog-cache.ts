@@ -30,7 +30,7 @@ export class CatalogCache<K extends keyof CatalogRecords> {
 
   /** The workspace's record as the store had it within the last `catalogFreshMs`; null if it is unknown. */
   of(workspaceId: string, id: string): Promise<CatalogRecords[K] | null> {
-    const name = nameOf(workspaceId, id);
+    const name = cacheKey(workspaceId, id);
     const now = this.#clock.monotonic();
     const cached = this.#reads.get(name);
     if (cached !== undefined && now - cached.startedAt < limits.catalogFreshMs) return cached.record;
@@ -47,11 +47,11 @@ export class CatalogCache<K extends keyof CatalogRecords> {
   /** Drops cached reads, so that the next turn reads the store again: one record, all of a workspace, or all. */
   forget(workspaceId?: string, id?: string): void {
     if (workspaceId === undefined) this.#reads.clear();
-    else if (id !== undefined) this.#reads.delete(nameOf(workspaceId, id));
+    else if (id !== undefined) this.#reads.delete(cacheKey(workspaceId, id));
     else
       for (const name of [...this.#reads.keys()])
-        if (name.startsWith(nameOf(workspaceId, ''))) this.#reads.delete(name);
+        if (name.startsWith(cacheKey(workspaceId, ''))) this.#reads.delete(name);
   }
 }
 
-const nameOf = (workspaceId: string, id: string): string => `${workspaceId}/${id}`;
+const cacheKey = (workspaceId: string, id: string): string => `${workspaceId}/${id}`;

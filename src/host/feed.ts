@@ -21,7 +21,7 @@ export interface Awake {
 type Watcher = (inspected: Inspected, far: boolean) => void;
 
 /** A message on the channel `watching`: a process has watchers, and may want to know which actors are awake. */
-interface Wanted {
+interface WatcherNotice {
   readonly from: string;
   readonly question: string | null;
 }
@@ -71,7 +71,7 @@ export class Feed {
   start(): void {
     const { pubSub, clock } = this.#options;
     if (pubSub === undefined || this.#closed) return;
-    this.#listening = pubSub.listen('watching', (text) => this.#answerWatcher(JSON.parse(text) as Wanted));
+    this.#listening = pubSub.listen('watching', (text) => this.#answerWatcher(JSON.parse(text) as WatcherNotice));
     this.#listening.catch(() => (this.#again = clock.after(limits.sweepAgainMs, () => this.start())));
   }
 
@@ -116,7 +116,7 @@ export class Feed {
     const answers: Awake[] = [];
     this.#answers.set(question, answers);
     await this.#hearing?.catch(() => {});
-    await pubSub.publish('watching', JSON.stringify({ from: self, question } satisfies Wanted)).catch(() => {});
+    await pubSub.publish('watching', JSON.stringify({ from: self, question } satisfies WatcherNotice)).catch(() => {});
     await new Promise<void>((resolve) => void clock.after(limits.feedPictureMs, resolve));
     this.#answers.delete(question);
     return () => merged(awake(), answers);
@@ -130,7 +130,7 @@ export class Feed {
 
   #ask(pubSub: PubSub): void {
     const { self, clock } = this.#options;
-    pubSub.publish('watching', JSON.stringify({ from: self, question: null } satisfies Wanted)).catch(() => {});
+    pubSub.publish('watching', JSON.stringify({ from: self, question: null } satisfies WatcherNotice)).catch(() => {});
     this.#asking = clock.after(limits.feedAskMs, () => this.#ask(pubSub));
   }
 
@@ -149,7 +149,7 @@ export class Feed {
     for (const watcher of this.#watchers) watcher(inspected, true);
   }
 
-  #answerWatcher({ from, question }: Wanted): void {
+  #answerWatcher({ from, question }: WatcherNotice): void {
     const { self, clock, inspector, awake, pubSub } = this.#options;
     if (from === self || this.#closed) return;
     const send = (sent: object): void =>

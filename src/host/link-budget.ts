@@ -93,7 +93,7 @@ const chargedUntil = (clock: LinkClock | null, at: number, turnRuns: boolean): n
   isRunning(clock, at, turnRuns) && clock.untilMs <= at + limits.linkHoldMs ? clock.untilMs : at;
 
 /** Returns the clock with a later end, and the milliseconds that this charges to the day of `at`. */
-function movedTo(
+function movedClock(
   clock: LinkClock | null,
   untilMs: number,
   at: number,
@@ -141,7 +141,7 @@ function addressesOf({ limits: ceilings, addressKey }: VisitorUse, at: number, u
 }
 
 /** The time that a request charges, and the place that it takes. */
-interface Wanted {
+interface TimeCharge {
   readonly at: number;
   readonly costMs: number;
   readonly placeUntilMs: number;
@@ -155,7 +155,7 @@ interface Wanted {
 function presence(
   { assistantId, visitorId, placeMsMax }: VisitorUse,
   session: Session,
-  { at, costMs, placeUntilMs, addresses }: Wanted,
+  { at, costMs, placeUntilMs, addresses }: TimeCharge,
   ceiling: (name: LinkLimitName) => number,
 ): Partial<Record<LinkLimitName, readonly AskedLimit[]>> {
   const minutes = (limit: LinkLimitName, name: string): AskedLimit => ({
@@ -206,7 +206,7 @@ export function admission(
   const { assistantId, visitorId } = use;
   const before = session.link?.clock ?? null;
   const from = chargedUntil(before, at, turnRuns);
-  const { clock, costMs } = movedTo(before, Math.max(from, holdUntil(session, at)), at, from, movedBy);
+  const { clock, costMs } = movedClock(before, Math.max(from, holdUntil(session, at)), at, from, movedBy);
   const addresses = addressesOf(use, at, at + placeMs);
   const messages: Partial<Record<LinkLimitName, readonly AskedLimit[]>> = {};
   const ofVisitor = ceilingOf(use.limits, 'messages_per_visitor_per_day');
@@ -252,7 +252,7 @@ export function speechAdmission(
   const before = session.link?.clock ?? null;
   if (before !== null && before.movedBy === activeTurnId) return null;
   const runs = isRunning(before, at, false);
-  const { clock, costMs } = movedTo(
+  const { clock, costMs } = movedClock(
     before,
     Math.min(untilMs, session.expiresAt * 1000),
     at,
@@ -326,7 +326,7 @@ export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>
   const { addresses = [] } = turn.link ?? {};
   if (turn.link === undefined || clock === null || clock === undefined) return { session };
   if (clock.movedBy !== turn.id) return { session, ...endOfTurn(session, clock, addresses) };
-  const { clock: moved, costMs } = movedTo(
+  const { clock: moved, costMs } = movedClock(
     clock,
     Math.max(clock.untilMs, holdUntil(session, at)),
     at,

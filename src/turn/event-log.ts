@@ -45,13 +45,13 @@ export class TurnEventLog {
    */
   note(event: TurnEvent, moved: boolean): boolean {
     const { events } = this;
-    if (!moved && isSame(events.at(-1), event)) return false;
+    if (!moved && isRepeat(events.at(-1), event)) return false;
     if (events.length < limits.turnEventsKept) events.push(event);
     return true;
   }
 }
 
-const isSame = (one: TurnEvent | undefined, other: TurnEvent): boolean =>
+const isRepeat = (one: TurnEvent | undefined, other: TurnEvent): boolean =>
   one?.type === 'unsealed' &&
   other.type === 'unsealed' &&
   one.fault === other.fault &&
@@ -90,11 +90,11 @@ export function pastOf(past: TurnPast, stored: Pick<Move, 'atMs'> | null): Decis
     unwatched,
   );
   const decisions = past.events.map((event) => machine.decide(event as TurnEvent));
-  const last = stored === null ? null : endOf(machine.state, stored.atMs);
+  const last = stored === null ? null : storedEndEvent(machine.state, stored.atMs);
   return last === null ? decisions : [...decisions, machine.decide(last)];
 }
 
-function endOf(state: string, at: number): TurnEvent | null {
+function storedEndEvent(state: string, at: number): TurnEvent | null {
   if (state === 'sealing') return { type: 'sealed', at };
   return state === 'withdrawing' ? { type: 'withdrawn', at, stored: true } : null;
 }

@@ -143,12 +143,12 @@ export async function messageAt(
 const toldOf = ({ toolCalls = [] }: Pick<Message, 'toolCalls'>, isTold: (call: ToolCall) => boolean): ToolCall[] =>
   toolCalls.filter(isTold).map(({ wants: _, ...call }) => ({ ...call, position: 0 }));
 
-const isRefused = ({ ids }: AnsweredCalls, { id, wants, status, sent }: ToolCall): boolean =>
+const isUnsent = ({ ids }: AnsweredCalls, { id, wants, status, sent }: ToolCall): boolean =>
   ids.includes(id) && wants === 'approval' && status === 'failed' && !sent;
 
 /** The approved calls that are not sent, for the readers of the turn that answers them. */
 export const refusedCalls = (message: Message | undefined, answered: AnsweredCalls): readonly ToolCall[] =>
-  toldOf(message ?? {}, (call) => isRefused(answered, call));
+  toldOf(message ?? {}, (call) => isUnsent(answered, call));
 
 /**
  * An answered message that changes no more, because none of the calls that were approved runs: who looks often keeps
@@ -182,6 +182,6 @@ export async function outputWithCalls(
     ? (settled.message ?? (await messageAt(store, place.workspaceId, place.sessionId, answered.index)))
     : undefined;
   if (message?.toolCalls?.every(({ status }) => status !== 'running')) settled.message = message;
-  const shown = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isRefused(answered, call));
+  const shown = toldOf(message ?? {}, (call) => answered.approved.includes(call.id) || isUnsent(answered, call));
   return shown.length === 0 ? output : { ...output, calls: [...shown, ...(output.calls ?? [])] };
 }

@@ -189,7 +189,7 @@ export class RemoteTurns {
     const fresh = textBehind(output?.text ?? '', log.length - from);
     if (fresh || output?.calls !== undefined) log.add(fresh ?? '', output?.calls ?? none);
     log.withdrawn = output === null;
-    const terminal = output === null ? gone(log) : endOf(output, fresh !== null);
+    const terminal = output === null ? gone(log) : terminalEnd(output, fresh !== null);
     if (terminal !== null) log.close(terminal);
     return Boolean(fresh);
   }
@@ -211,7 +211,7 @@ const gone = (log: TurnLog): TurnEnd =>
  * The end of the turn; null while it streams. The stored end belongs to the text that was read only if the stored text
  * `reaches` that far.
  */
-function endOf({ turn, text, calls }: OutputAfter, reaches: boolean): TurnEnd | null {
+function terminalEnd({ turn, text, calls }: OutputAfter, reaches: boolean): TurnEnd | null {
   if (text === null) return forgotten;
   const terminal = terminalOf(turn, calls);
   return terminal !== null && !reaches ? forgotten : terminal;

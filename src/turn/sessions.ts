@@ -59,7 +59,7 @@ export interface NewSession {
 }
 
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
-type Asked = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
+type RequestKey = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
 
 export class Sessions {
   readonly population: Population<LiveSession>;
@@ -133,7 +133,7 @@ export class Sessions {
    * The record of an earlier request under this `Idempotency-Key`; null without one. Throws `idempotency_mismatch` if
    * that request had another body.
    */
-  async earlier(workspaceId: string, remember: Asked): Promise<IdempotencyRecord | null> {
+  async earlier(workspaceId: string, remember: RequestKey): Promise<IdempotencyRecord | null> {
     const record = await this.options.store.requests.find(
       workspaceId,
       remember.scope,
@@ -144,7 +144,7 @@ export class Sessions {
   }
 
   /** The session that an earlier request under this `Idempotency-Key` created; null without one. */
-  async findRemembered(workspaceId: string, remember: Asked): Promise<Session | null> {
+  async findRemembered(workspaceId: string, remember: RequestKey): Promise<Session | null> {
     const earlier = await this.earlier(workspaceId, remember);
     return earlier && this.#readMade(workspaceId, earlier);
   }
@@ -495,7 +495,7 @@ export class Sessions {
 }
 
 /** Throws `idempotency_mismatch` if the earlier request under the key had another body. */
-export function sameBody(earlier: IdempotencyRecord, { bodyDigest }: Asked): IdempotencyRecord {
+export function sameBody(earlier: IdempotencyRecord, { bodyDigest }: RequestKey): IdempotencyRecord {
   if (earlier.bodyDigest !== bodyDigest) throw new Failure('idempotency_mismatch');
   return earlier;
 }

@@ -41,7 +41,7 @@ export interface ToolCallEvents {
   stopRequested(reason: StopRequest): void;
 }
 
-interface Asked {
+interface RequestedCall {
   readonly name: string;
   readonly text: string;
   readonly opaque: OpaqueFields | undefined;
@@ -73,7 +73,7 @@ export class ToolCallRounds implements CallsMade {
   readonly #clock: Clock;
   readonly #rounds: Round[] = [];
   #approved: Approved | null;
-  #asked: Asked[] = [];
+  #asked: RequestedCall[] = [];
   /** The reason why the round, and perhaps its arguments, are incomplete; undefined if they are complete. */
   #cut: AnswerCut | undefined;
   #kept: unknown;

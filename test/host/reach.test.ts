@@ -1,6 +1,6 @@
 /** How often a request looks at its session where processes share the store: once (each look is a round trip). */
 import t from 'tap';
-import { reachActor, reachConversation, reachSession } from '../../src/conversation/reach.ts';
+import { reachActor, reachConversation, reachSession } from '../../src/conversation/access-checks.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Services } from '../../src/conversation/services.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';

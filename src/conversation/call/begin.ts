@@ -6,7 +6,7 @@ import { StoreUnavailable, type Session, type SpokenVoice } from '../../store/st
 import type { Speaker } from '../../turn/ports.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
 import type { Party } from '../party.ts';
-import { reachConversation } from '../reach.ts';
+import { reachConversation } from '../access-checks.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import { wantedTurn } from '../turns.ts';
 import { speechRefusal } from '../voice-call.ts';

@@ -6,7 +6,7 @@
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import type { Party } from '../party.ts';
-import { keyOf } from '../reach.ts';
+import { keyOf } from '../access-checks.ts';
 import type { Services } from '../services.ts';
 import { countVoice } from '../voice-usage.ts';
 

@@ -5,7 +5,7 @@
 import type { Socket } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
 import { AudioIntake, type IntakeOptions } from '../audio-intake.ts';
-import { keyOf } from '../reach.ts';
+import { keyOf } from '../access-checks.ts';
 import { closingBytes, ours, refused } from '../socket-messages.ts';
 import type { Call, CallOptions } from './call.ts';
 

@@ -2,7 +2,7 @@
  * Exports of the console: a transcript in Markdown, usage as CSV. Both are generated with backpressure, as the client
  * reads them.
  */
-import { readSession } from '../../conversation/reach.ts';
+import { readSession } from '../../conversation/access-checks.ts';
 import { replyFlowing } from '../handlers/flowing.ts';
 import { writePage, type WrittenPage } from '../handlers/lists.ts';
 import { none, partsOf, secondsIn, type UsageOf, type UsageWindow } from '../handlers/usage.ts';

@@ -7,7 +7,7 @@
 import { kinds } from '../../../machines/all.ts';
 import type { TurnContext } from '../../../machines/turn.ts';
 import { nobody } from '../../actors/cause.ts';
-import { retainedSince } from '../../conversation/reach.ts';
+import { retainedSince } from '../../conversation/access-checks.ts';
 import { Failure } from '../../base/errors.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';

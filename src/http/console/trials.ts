@@ -3,7 +3,7 @@
  * reads, aborts and ends. The handlers are the API's own, with the person as their party.
  */
 import { openTrial } from '../../conversation/sessions.ts';
-import { readSession } from '../../conversation/reach.ts';
+import { readSession } from '../../conversation/access-checks.ts';
 import { Failure } from '../../base/errors.ts';
 import { createCallToken } from '../handlers/calls.ts';
 import { chat } from '../handlers/chat.ts';

@@ -1,7 +1,7 @@
 /** `/console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps`: what a turn did, in order (contract 13). */
 import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
-import { readSession } from '../../conversation/reach.ts';
+import { readSession } from '../../conversation/access-checks.ts';
 import type { ToolCall, Turn } from '../../store/store.ts';
 import { outputWithCalls } from '../../turn/pending-tool-calls.ts';
 import { codePoints } from '../../base/text.ts';

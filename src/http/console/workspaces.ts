@@ -1,6 +1,6 @@
 /** `/console/api/workspaces`, and the sessions and the usage of a workspace. */
 import { Failure } from '../../base/errors.ts';
-import { readSession } from '../../conversation/reach.ts';
+import { readSession } from '../../conversation/access-checks.ts';
 import { listReply, pageRequest, writePage, type PageFields } from '../handlers/lists.ts';
 import { sessionFilter, type SessionsQuery } from '../handlers/sessions.ts';
 import { transcriptPage } from '../handlers/transcript.ts';

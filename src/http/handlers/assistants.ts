@@ -1,6 +1,6 @@
 /** `GET /assistants` and `GET /assistants/{id}`. */
 import { etagOf, isCurrent } from '../../base/conditional.ts';
-import { reachAssistant } from '../../conversation/reach.ts';
+import { reachAssistant } from '../../conversation/access-checks.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Assistant, Page, PageRequest } from '../../store/store.ts';

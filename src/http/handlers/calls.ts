@@ -6,7 +6,7 @@ import { beginCall } from '../../conversation/call/begin.ts';
 import { CallSocket } from '../../conversation/call/socket.ts';
 import { settingsOf } from '../../conversation/call/settings.ts';
 import { causeByParty, type Party } from '../../conversation/party.ts';
-import { checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/reach.ts';
+import { checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/access-checks.ts';
 import type { Services } from '../../conversation/services.ts';
 import { takesRate } from '../../conversation/transcription-socket.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';

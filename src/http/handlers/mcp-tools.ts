@@ -7,7 +7,7 @@ import * as wire from '../../base/wire.ts';
 import { ask, type WholeAnswer, type Asker } from '../../conversation/ask.ts';
 import { causeByParty } from '../../conversation/party.ts';
 import { isListed } from '../../conversation/protocol-adapter.ts';
-import { mayUse } from '../../conversation/reach.ts';
+import { mayUse } from '../../conversation/access-checks.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PartyCaller, Request } from '../request.ts';
 import type { Assistant } from '../../store/store.ts';

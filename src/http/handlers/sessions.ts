@@ -1,6 +1,6 @@
 /** `POST /sessions`, `GET /sessions`, `GET /sessions/{id}` and `POST /sessions/{id}/end`. */
 import { idempotencyOf } from '../../conversation/idempotency.ts';
-import { checkListed, reachSession, retainedSince } from '../../conversation/reach.ts';
+import { checkListed, reachSession, retainedSince } from '../../conversation/access-checks.ts';
 import * as conversation from '../../conversation/sessions.ts';
 import { secondsOf } from '../../base/clock.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';

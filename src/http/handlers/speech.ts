@@ -1,7 +1,7 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech, type SpeechWish } from '../../conversation/speech.ts';
 import { causeByParty, voiceCaller } from '../../conversation/party.ts';
-import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/reach.ts';
+import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/access-checks.ts';
 import {
   checkSpeaks,
   choiceOf,

@@ -1,5 +1,5 @@
 /** `GET /sessions/{id}/transcript`: oldest first unless asked otherwise. */
-import { reachSession } from '../../conversation/reach.ts';
+import { reachSession } from '../../conversation/access-checks.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';

@@ -10,7 +10,7 @@ import {
   findAssistant,
   reachAssistant,
   readSession,
-} from '../../conversation/reach.ts';
+} from '../../conversation/access-checks.ts';
 import { takesRate, TranscriptionSocket, type AudioSettings } from '../../conversation/transcription-socket.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf, type AssistantVoice } from '../../conversation/voice-call.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';

@@ -1,6 +1,6 @@
 /** `GET /usage`: the usage in a window of time, in buckets aligned to UTC (contract 6 and 12). */
 import { secondsOf } from '../../base/clock.ts';
-import { checkListed } from '../../conversation/reach.ts';
+import { checkListed } from '../../conversation/access-checks.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { PartyCaller, Reply, Request } from '../request.ts';

@@ -6,7 +6,7 @@ import type { RealtimeQuery } from '../../base/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
 import { checkConverses, forget, reachModel } from '../../conversation/protocol-adapter.ts';
 import { causeByParty } from '../../conversation/party.ts';
-import { checkOpen, reachSession } from '../../conversation/reach.ts';
+import { checkOpen, reachSession } from '../../conversation/access-checks.ts';
 import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
 import { openSession } from '../../conversation/sessions.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';

@@ -5,7 +5,7 @@ import type { ResponseBody } from '../../base/wire.ts';
 import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Party } from '../../conversation/party.ts';
-import { findAssistant, reachSession } from '../../conversation/reach.ts';
+import { findAssistant, reachSession } from '../../conversation/access-checks.ts';
 import { reachResponse, respond, responseIdOf, sessionAfter, type Echoed } from '../../conversation/responses.ts';
 import type { Services } from '../../conversation/services.ts';
 import { endSession } from '../../conversation/sessions.ts';
