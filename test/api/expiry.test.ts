@@ -5,7 +5,7 @@ import { edge, leased, openHouse, textOf } from './house.ts';
 import { activeTurn, begin, refused, sayInVain, sessionOf, synthetic, transcriptOf, until } from './talk.ts';
 
 /**
- * Seconds for the requests before the deadline, on a busy machine; `test/host/sessions.test.ts` tests the exact second,
+ * Seconds for the requests before the deadline, on a busy machine; `test/turn/sessions.test.ts` tests the exact second,
  * with a manual clock.
  */
 const seconds = 8;

@@ -13,7 +13,7 @@ const ofTheTree = ['test/lint.test.ts', 'test/readme.test.ts', 'test/tidy.test.t
 /** A changed file, with tests that it reaches and tests that it does not. */
 const examples: Readonly<Record<string, { reaches: readonly string[]; spares: readonly string[] }>> = {
   'machines/session.ts': {
-    reaches: ['test/machines/table.test.ts', 'test/host/sessions.test.ts', 'test/api/chat.test.ts'],
+    reaches: ['test/machines/table.test.ts', 'test/turn/sessions.test.ts', 'test/api/chat.test.ts'],
     spares: ['test/providers/client/pool.test.ts', 'test/base/clock.test.ts'],
   },
   'src/providers/client/pool.ts': {
@@ -22,7 +22,7 @@ const examples: Readonly<Record<string, { reaches: readonly string[]; spares: re
   },
   'src/cli/output.ts': {
     reaches: ['test/cli/output.test.ts', 'test/cli/command.test.ts'],
-    spares: ['test/host/sessions.test.ts'],
+    spares: ['test/turn/sessions.test.ts'],
   },
   'src/store/redis/steps/finish-turn.lua': {
     reaches: ['test/store/redis.test.ts', 'test/api/processes.test.ts'],

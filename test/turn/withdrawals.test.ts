@@ -4,7 +4,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import type { Steps } from '../../src/store/steps.ts';
-import { left, nothing, open, passing, remember, unanswered } from '../host/losses.ts';
+import { left, nothing, open, passing, remember, unanswered } from './losses.ts';
 import { Scene, withSteps } from '../host/scene.ts';
 
 t.test('a process that ends waits for its withdrawals no longer than for its seals', async (t) => {

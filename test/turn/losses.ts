@@ -4,7 +4,7 @@ import { secondsOf } from '../../src/base/clock.ts';
 import { limits } from '../../src/base/limits.ts';
 import { takeStep } from '../../src/store/steps.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { Scene, withSteps } from './scene.ts';
+import { Scene, withSteps } from '../host/scene.ts';
 
 export type Verb =
   | 'beginTurn'

@@ -5,7 +5,7 @@ import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { storeOf, takeStep } from '../../src/store/steps.ts';
 import { SharedRows } from '../simulate/rows.ts';
-import { Scene, type Talk } from './scene.ts';
+import { Scene, type Talk } from '../host/scene.ts';
 
 /** Two processes on a store that can be put back to what it was. */
 async function open() {

@@ -5,7 +5,7 @@ import type { LiveSession } from '../../src/turn/in-flight.ts';
 import type { WantedTurn } from '../../src/turn/turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
-import { Scene, StagedModel, unreported, withSteps } from './scene.ts';
+import { Scene, StagedModel, unreported, withSteps } from '../host/scene.ts';
 
 /** Processes on a store that several share. */
 async function open(

@@ -5,7 +5,7 @@ import type { WorkspaceContext } from '../../machines/workspace.ts';
 import { limits } from '../../src/base/limits.ts';
 import { takeStep, type Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { Scene, turnMsMax, withSteps } from './scene.ts';
+import { Scene, turnMsMax, withSteps } from '../host/scene.ts';
 
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
 const unavailable = { message: 'away' };

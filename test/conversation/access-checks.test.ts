@@ -4,7 +4,7 @@ import { reachActor, reachConversation, reachSession } from '../../src/conversat
 import { limits } from '../../src/base/limits.ts';
 import type { Services } from '../../src/conversation/services.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
-import { Scene, withSteps } from './scene.ts';
+import { Scene, withSteps } from '../host/scene.ts';
 
 t.test('a request reads its session once, live or passivated', async (t) => {
   const made = await Scene.open();

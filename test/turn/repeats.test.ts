@@ -5,7 +5,7 @@ import { chat } from '../../src/http/handlers/chat.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { KeyCaller, Request } from '../../src/http/request.ts';
 import { wrapStore, type AnyStep, type Steps } from '../../src/store/steps.ts';
-import { pass, Scene, withSteps } from './scene.ts';
+import { pass, Scene, withSteps } from '../host/scene.ts';
 
 /** A host whose store notes which of its steps are called, as one of several on it or alone. */
 async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: string[] }> {

@@ -4,7 +4,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
-import { pass, Scene, withSteps } from './scene.ts';
+import { pass, Scene, withSteps } from '../host/scene.ts';
 
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
 const unavailable = { message: 'away' };

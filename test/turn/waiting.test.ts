@@ -4,7 +4,7 @@ import type { CallAnswer } from '../../src/turn/pending-tool-calls.ts';
 import type { OfferedFunction } from '../../src/providers/tool.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { open } from './losses.ts';
-import { noTools, Scene, StagedModel, unreported } from './scene.ts';
+import { noTools, Scene, StagedModel, unreported } from '../host/scene.ts';
 
 const mine: OfferedFunction = {
   toolId: 'tool_1',
