@@ -28,8 +28,8 @@ export interface ProviderHttp {
   /** Monotonic, in milliseconds. */
   readonly now: () => number;
   /**
-   * Sends a request, within bounds of its own where they are given. Never throws, and never calls the listener before
-   * it returns.
+   * Sends a request, within the given bounds or the default ones. Never throws, and never calls the listener before it
+   * returns.
    */
   post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderCall;
   /** The same without a body. The provider only looks the answer up, so the time limit is shorter. */

@@ -7,8 +7,8 @@ export interface SaidMessage {
   readonly role: 'user' | 'assistant';
   readonly content: string;
   /**
-   * The calls in which a round of the model ended: each is answered by one of the tool messages that follow. Absent
-   * where there are none.
+   * The tool calls that ended a round of the model; each is answered by one of the tool messages that follow. Absent
+   * for a round without tool calls.
    */
   readonly calls?: readonly ModelCallOfTool[];
   /** The thoughts behind these calls, in their own turn alone (see `ModelSink.keep`). */
@@ -22,7 +22,7 @@ export interface ToolMessage {
   readonly content: string;
 }
 
-/** A call of a tool as a model is told of it; `arguments` is the text of a JSON object. */
+/** A tool call as it is sent to a model; `arguments` is the text of a JSON object. */
 export interface ModelCallOfTool {
   readonly id: string;
   readonly name: string;
@@ -90,8 +90,8 @@ export interface ModelUsage {
 }
 
 /**
- * Why a provider did not answer, for the log and the metrics; a client gets `assistant_unavailable`, and 422 for its
- * own wish.
+ * Reason for which a provider did not answer, for the log and the metrics; a client gets `assistant_unavailable`, or
+ * 422 if its own request was refused.
  */
 export type ModelFailure =
   | 'credential' // none, refused, or not to be decrypted
@@ -122,7 +122,9 @@ export interface OfferTaken {
   readonly refused: readonly string[];
 }
 
-/** Why an answer is not whole: a bound of its length, a filter of its provider, or a refusal of the model's. */
+/**
+ * Reason for which an answer is incomplete: a bound of its length, a filter of its provider, or a refusal of the model.
+ */
 export type AnswerCut = 'length' | 'content_filter' | 'refusal';
 
 /** Receives an answer: `text` any number of times, then exactly one of `end` and `failed`; no call after `cancel`. */
@@ -131,10 +133,7 @@ export interface ModelSink {
   text(piece: string): void;
   /** Token counts so far, if the provider sends them: any number of times; the last counts. */
   usage(usage: ModelUsage): void;
-  /**
-   * So many of the request's messages were too much for the model, and were not sent; once at most, before the first
-   * text.
-   */
+  /** Reports how many messages were left out to fit the model. Called at most once, before any text. */
   noteLeftOut?(messages: number): void;
   /**
    * The functions that the provider has taken; once for an answer at most, before anything else of it, and not where
@@ -175,15 +174,15 @@ export interface Model {
   /** Whether the provider accepts this model name; absent if it accepts any. */
   accepts?(name: string): boolean;
   /**
-   * Asks the provider whether it takes the key, with the cheapest request that tells: null if it does, `credential` if
-   * it does not, else why that is not known. Absent where there are no keys. Never rejects.
+   * Checks a key with the provider's cheapest request that needs one: null if the key is accepted, `credential` if it
+   * is refused, otherwise the reason for which the check failed. Absent for a provider without keys. Never rejects.
    */
   tryKey?(access: ModelAccess): Promise<ModelFailure | null>;
   /** Begins an answer. Never throws, and never calls the sink before it returns. */
   start(request: ModelRequest, sink: ModelSink): ModelCall;
 }
 
-/** How to reach a provider on a customer's behalf. */
+/** Address and key of a provider for requests on a customer's behalf. */
 export interface ModelAccess {
   /** Null for the provider's own default. Includes its `/v1`. */
   readonly baseUrl: string | null;

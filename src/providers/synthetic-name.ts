@@ -6,7 +6,7 @@ export interface NameSetting<Settings> {
   readonly field: keyof Settings;
   /** With its default in brackets. */
   readonly meaning: string;
-  /** The value; undefined if the text is none. */
+  /** The value; undefined if the text has the wrong form. */
   read(text: string): Settings[keyof Settings] | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface OfferedFunction extends ToolOffer {
   readonly kind: 'http' | 'mcp' | 'client';
   readonly approval: 'never' | 'always';
   readonly show: 'none' | 'name' | 'full';
-  /** The provider that is known to refuse its definition (see `OpaqueFields.origin`); absent where none is. */
+  /** Provider that refuses the function's definition (see `OpaqueFields.origin`); absent if all accept it. */
   readonly quarantined?: { readonly origin: string } | undefined;
 }
 
@@ -22,8 +22,8 @@ export interface CallPerson {
 }
 
 /**
- * The conversation that a call is made for, as the tool is sent it; the model cannot change it. The ids are null for a
- * test in the console.
+ * Conversation of a tool call, as the tool receives it; the model cannot change it. The ids are null for a test in the
+ * console.
  */
 export interface CallContext extends CallPerson {
   readonly workspaceId: string;
@@ -36,20 +36,18 @@ export interface CallContext extends CallPerson {
 }
 
 export interface AskedCall {
-  /** `call_…`: the same whenever the call is sent again. */
+  /** Id of the tool call, `call_…`: the same on every retry. */
   readonly callId: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly context: CallContext;
-  /**
-   * Whether the call's turn still runs here: asked before the call is sent again. Absent where no turn makes the call.
-   */
+  /** Whether the turn of the tool call still runs here, asked before a retry. Absent for a tool call outside a turn. */
   stands?(): Promise<boolean>;
 }
 
 export interface FailedResult {
   readonly status: 'failed';
   readonly error: ToolError;
-  /** The tool has certainly not acted. Absent where that is not known. */
+  /** Present if the tool has certainly not acted. */
   readonly didNotAct?: true;
   /** The tool's own text about its failure, for the model alone. */
   readonly refusalText?: string;
@@ -60,12 +58,12 @@ export type ToolResult =
   | FailedResult
   | { readonly status: 'cancelled' };
 
-/** A function of a tool, with what the console has set. */
+/** A function of a tool, with its settings from the console. */
 export interface ToolSettings extends ToolOffer {
   readonly enabled: boolean;
   readonly approval: OfferedFunction['approval'] | null;
   readonly show: OfferedFunction['show'] | null;
-  /** Its name on the MCP server, where that is another one. */
+  /** Name on the MCP server, if it differs. */
   readonly remoteName?: string;
 }
 
@@ -81,13 +79,13 @@ export type ToolListing =
   | { readonly tools: readonly ListedTool[] }
   | { readonly step: EntryStep; readonly error: ToolError };
 
-/** A tool to be called, with all that a request to it needs. */
+/** A tool to be invoked, with all data that a request to it needs. */
 export interface ToolAccess {
   readonly workspaceId: string;
   readonly kind: 'http' | 'mcp';
   readonly url: string;
   readonly timeoutSeconds: number;
-  /** Whether a call may be sent again after it may have reached the tool. */
+  /** Whether a tool call may be sent again after it may have reached the tool. */
   readonly repeatable: boolean;
   /** The secrets that sign a request to an HTTP tool, the newest first. */
   readonly secrets: readonly string[];
@@ -95,28 +93,28 @@ export interface ToolAccess {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A function as a call names it. */
+/** A function as a tool call names it. */
 export type CalledFunction = Pick<ToolOffer, 'name' | 'parameters'>;
 
-/** Sends calls to tools. */
+/** Sends tool calls to their tools. */
 export interface ToolCaller {
   /**
-   * Sends a call, again where the contract says so, and resolves with its result. Never rejects. `called`: the
-   * function, under its name at the tool. `signal`: the call is cancelled, and its connection closed.
+   * Sends a tool call, with retries where the contract allows them, and resolves with its result. Never rejects.
+   * `called`: the function, under its name at the tool. `signal`: cancels the tool call and closes its connection.
    */
   call(tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
-  /** The list of an MCP server, or the step at which it could not be read. Never rejects. */
+  /** Lists the tools of an MCP server, or returns the step that failed. Never rejects. */
   list(tool: ToolAccess): Promise<ToolListing>;
   /** Ends sessions with tools, within a bound. */
   close(): Promise<void>;
 }
 
-/** The result of a call in the words of a model's history, where nobody knows it. */
+/** Result of a tool call in a model's history if it is unknown. */
 export const unknownResult = 'The result of the call is not known. Whether the tool has acted is not known.';
 
 const cutNote = '\n[The rest of this output was cut.]';
 
-/** The beginning of an output, with a sentence that says that it is not all. */
+/** Shortens an output and appends a sentence that says so. */
 export function cutOutput(output: string, pointsMax: number): string {
   if (codePoints(output) <= pointsMax) return output;
   return output.slice(0, indexAfter(output, Math.max(0, pointsMax - codePoints(cutNote)))) + cutNote;

@@ -1,9 +1,9 @@
-/** The folder that `PARLEY_VOICE_FOLDER` names, as a start looks at it. */
+/** Checks at the start the folder that `PARLEY_VOICE_FOLDER` names. */
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SettingError } from '../base/config.ts';
 
-/** Why the folder's contents cannot be listed; null if they can. */
+/** Reason for which the folder's contents cannot be listed; null if they can. */
 export function voiceFolderProblem(folder: string): string | null {
   const path = resolve(folder);
   try {
@@ -15,7 +15,7 @@ export function voiceFolderProblem(folder: string): string | null {
   }
 }
 
-/** Throws a `SettingError` if the variable is set to something else than a folder that can be read. */
+/** Throws a `SettingError` if the variable is set to something other than a readable folder. */
 export function checkVoiceFolder(folder: string | null): void {
   const problem = folder === null ? null : voiceFolderProblem(folder);
   if (problem !== null) throw new SettingError(`PARLEY_VOICE_FOLDER must be a folder that can be read: ${problem}.`);

@@ -11,7 +11,7 @@ export interface Voice {
   readonly sampleRate: number;
 }
 
-/** How to reach a provider on a customer's behalf; both null where it needs no credential. */
+/** Address and key of a provider for requests on a customer's behalf; both null for a provider without a credential. */
 export interface VoiceAccess {
   /** Null for the provider's own default. Includes its `/v1`. */
   readonly baseUrl: string | null;
@@ -28,7 +28,7 @@ export interface VoiceChoice {
 }
 
 export interface SentenceRequest {
-  /** The one on whose behalf it is spoken: callers share the voice processes. */
+  /** Caller on whose behalf the sentence is spoken: callers share the voice processes. */
   readonly caller: string;
   readonly text: string;
   /** The sentence's number within the text, from 0. */
@@ -39,14 +39,14 @@ export interface SentenceRequest {
   /** 0.5 to 2. */
   readonly speed: number;
   readonly access: VoiceAccess;
-  /** Whether the listener waits for it; otherwise it is made ahead of its time. */
+  /** Whether the listener waits for the sentence; otherwise it is synthesised ahead of its time. */
   readonly awaited: boolean;
-  /** Whether it is to be said where each word sounds, if the provider knows. */
+  /** Whether the times of words are requested, if the provider knows them. */
   readonly timed?: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Where a word sounds, in samples from the beginning of its sentence: from the first to before the last. */
+/** Samples of one word, from the beginning of its sentence: `from` is included, `to` is not. */
 export interface WordSpan {
   readonly from: number;
   readonly to: number;
@@ -57,19 +57,19 @@ export interface SentenceAudio {
   readonly sampleRate: number;
   readonly pieces: AsyncIterable<Int16Array>;
   /**
-   * A span for each word of the text, as `wordsOf` finds them; absent if the provider does not know them, or was not
-   * asked.
+   * A span for each word of the text, as `wordsOf` finds them; absent if the provider does not know them or they were
+   * not requested.
    */
   readonly words?: readonly WordSpan[];
 }
 
-/** The tokens of one decoding of an utterance, kept for the next decoding of it as a guess. */
+/** Tokens of one decoding of an utterance, kept as a guess for its next decoding. */
 export interface DecodingDraft {
   tokens: readonly number[];
 }
 
 export interface TranscriptionRequest {
-  /** The one on whose behalf it is transcribed: callers share the voice processes. */
+  /** Caller on whose behalf the utterance is transcribed: callers share the voice processes. */
   readonly caller: string;
   /** 16-bit PCM, mono, 16 kHz: one utterance. */
   readonly samples: Int16Array;
@@ -86,7 +86,7 @@ export interface TranscriptionRequest {
 }
 
 /**
- * Why a provider did not speak or transcribe, for the log; a client gets `voice_unavailable`, or
+ * Failure of a provider to speak or transcribe, with the reason for the log. A client gets `voice_unavailable`, or
  * `assistant_unavailable` for `rate_limit` (contract 12).
  */
 export class VoiceFailed extends Error {
@@ -104,12 +104,9 @@ export interface VoiceProvider {
   readonly needsCredential: boolean;
   /** Whether this server can use it now; absent if it always can. */
   available?(): boolean;
-  /** Whether it can transcribe the same utterance again and again for partials, at no price but CPU time. */
+  /** Whether it can transcribe the same utterance repeatedly for partials, which costs only CPU time. */
   readonly partials: boolean;
-  /**
-   * Whether the provider accepts these settings' names; absent if it accepts any. Returns the field that it does not
-   * accept, or null.
-   */
+  /** Returns the name in these settings that the provider refuses, or null; absent if it accepts any name. */
   refusedField?(choice: VoiceChoice): 'name' | 'voice' | 'transcription_name' | null;
   /** The voices that it offers with an assistant's settings. */
   voices(choice: VoiceChoice): readonly Voice[];
@@ -123,9 +120,9 @@ export interface VoiceProvider {
   sayable?(text: string): string;
   /** Whether the voice spells words that it cannot pronounce, which lasts longer; absent if it does not. */
   readonly spells?: boolean;
-  /** Begins the audio of one sentence: resolves with the first of it at hand. Rejects with `VoiceFailed`. */
+  /** Begins the audio of one sentence: resolves once its first audio has arrived. Rejects with `VoiceFailed`. */
   speak(request: SentenceRequest): Promise<SentenceAudio>;
-  /** Resolves with the text, empty if nothing is said. Rejects with `VoiceFailed`. */
+  /** Resolves with the text, empty for audio without speech. Rejects with `VoiceFailed`. */
   transcribe(request: TranscriptionRequest): Promise<string>;
 }
 

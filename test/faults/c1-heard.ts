@@ -15,7 +15,7 @@ import { playTo, sealedReply, Stage, within } from './stage.ts';
 const cutters = ['speech', 'interrupt', 'message', 'abort', 'hangup', 'reset', 'end', 'expiry'] as const;
 type Cutter = (typeof cutters)[number];
 
-/** By then a call has ended by itself. */
+/** Milliseconds after which a call has ended by itself. */
 const expirySeconds = 8;
 const aheadMs = 1_000;
 const samplesPerMs = 16;
@@ -153,7 +153,7 @@ class Cut {
     }
   }
 
-  /** Nothing was heard, so nothing has happened: the words of the turn begin the next message. */
+  /** The person heard no word, so the turn did not happen: its words begin the next message. */
   async #withdrawn(caller: Caller, turnId: string): Promise<void> {
     await caller.until('turn.withdrawn', ({ turn_id: id }) => id === turnId);
     if (this.#cutter === 'interrupt') {
@@ -173,7 +173,7 @@ class Cut {
       `${this.#whose}: the first reply is ${reply.id}, ${reply.status}`,
     );
     const script = this.#script;
-    // The estimate goes on from the last report, at most as far as was sent.
+    // The estimate continues from the last report, up to the audio that was sent.
     const sent = played + aheadMs * samplesPerMs;
     // A client on a busy machine may answer too late: then the estimate counts (contract 18).
     const isLate = isAnswered && reply.voice?.heard === 'estimated';

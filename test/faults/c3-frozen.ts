@@ -1,6 +1,6 @@
 /**
- * C3: whatever a call depends on falls silent in any of its states: within its deadlines it listens again or is closed,
- * and has one message of each side for each turn.
+ * C3: any service that a call depends on falls silent in any of its states. Within its deadlines the call listens again
+ * or is closed, and has one message of each side for each turn.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { clipOf, type Caller } from '../api/caller.ts';
@@ -14,7 +14,10 @@ import { asking } from './script.ts';
 import { Stage } from './stage.ts';
 import { reach, states, type State } from './states.ts';
 
-/** By then every deadline of a call is over; that of a chat, which keeps it busy, is its turn's. */
+/**
+ * Milliseconds after which every deadline of a call has passed; the deadline of a chat that keeps the call busy is its
+ * turn's.
+ */
 const settledMs = 60_000;
 /** A peer that answers no ping is given up only after as long. */
 const [silentMs, pollMs] = [60_000, 100];
@@ -24,7 +27,7 @@ interface Dependency {
   readonly name: string;
   readonly does: string;
   readonly stores: Experiment['stores'];
-  /** As the assistant hears, and how it speaks before its reply and within it. */
+  /** States in which a dependency freezes: while the assistant listens, and before and during its spoken reply. */
   readonly hears?: string;
   readonly speaks?: readonly [string, string];
   /** A message that is answered at length. */

@@ -20,7 +20,7 @@ const sentencesCount = 7;
  * more.
  */
 const echoed = [1, 3, 5];
-/** A reply and its echoes are over long before. */
+/** Milliseconds long enough for a reply and its echoes. */
 const replyMs = 60_000;
 
 export const ownWordsAlike: Experiment = {

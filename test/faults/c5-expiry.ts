@@ -1,4 +1,4 @@
-/** C5: a call ends within 250 ms of its session's last second, in whatever state it is. */
+/** C5: a call ends within 250 ms of its session's last second, in any state. */
 import { clipOf } from '../api/caller.ts';
 import type { House } from '../api/house.ts';
 import { transcriptOf } from '../api/talk.ts';

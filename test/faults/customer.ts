@@ -9,7 +9,7 @@ import { wordsOf } from './words.ts';
 
 interface KnownSession {
   readonly id: string;
-  /** Texts of the turns that were told to be complete, in order. */
+  /** Texts of the turns that were reported as complete, in order. */
   readonly turns: string[];
   ended: boolean;
   /** A step was begun on it and never answered. */

@@ -8,14 +8,14 @@ export type StoreKind = (typeof storeKinds)[number];
 export interface Experiment {
   /** `P5`; several experiments may go at one promise. */
   readonly promise: string;
-  /** A word that tells it from the promise's others: `P3/disk`. */
+  /** Word that identifies the experiment within its promise: `P3/disk`. */
   readonly name: string;
   /** The fault injected, in a few words, for the table. */
   readonly does: string;
   readonly stores: readonly StoreKind[];
-  /** Repetitions at one time, each in a scene of its own: most of a wait for a lease is idle. */
+  /** Concurrent repetitions, each in a separate scene: most of a wait for a lease is idle. */
   readonly abreast: Readonly<Record<StoreKind, number>>;
-  /** Why this machine cannot inject the fault, or null. */
+  /** Reason for which this machine cannot inject the fault, or null. */
   lacking?(store: StoreKind): string | null;
   /** Starts what repetitions share, one after the other, and resolves with one repetition. */
   open(t: Owner, store: StoreKind): Promise<(trial: Trial) => Promise<void>>;

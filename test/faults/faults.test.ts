@@ -11,13 +11,12 @@ const seed = 20;
 /** Much of each is a wait for a lease. */
 const abreast = 8;
 
-/** Where there is a choice, the store on which there is more to it. */
+/** Each experiment runs on the store that proves more if it can run on both. */
 const onRedis = ['P5/seal'];
 /**
- * Promises with a test of their own: P4 in test/store/redis-failover.test.ts, P12 in test/api/rolling-restart.test.ts
- * and test/soak, C1 to C5 in test/api/calls.test.ts, P25 in test/store/redis-moving-slots.test.ts. V1 and the calls
- * speak at the pace of speech, and the tools of T4 answer within a second, neither of which a machine that runs all
- * tests keeps.
+ * Promises with a separate test: P4 in test/store/redis-failover.test.ts, P12 in test/api/rolling-restart.test.ts and
+ * test/soak, C1 to C5 in test/api/calls.test.ts, P25 in test/store/redis-moving-slots.test.ts. V1 and the calls speak
+ * at the pace of speech, and the tools of T4 answer within a second; a machine that runs all tests keeps neither.
  */
 const elsewhere = ['P4', 'P12', 'P25', 'V1', 'C1', 'C2', 'C3', 'C4', 'C5', 'T4'];
 /**

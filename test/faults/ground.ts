@@ -25,7 +25,7 @@ export interface Member<To = Way> {
 export class Ground {
   readonly #t: Owner;
   readonly #folder: string;
-  /** Where Redis is, if it is apart. */
+  /** Address of a Redis outside this ground. */
   #network: Network | null = null;
   readonly store: StoreKind;
   /** Null on the embedded store, and on a cluster. */
@@ -62,12 +62,12 @@ export class Ground {
     return new Ground(t, folder ?? (await temporaryFolder(t)), store, redis, await openSpeaker(t));
   }
 
-  /** On a cluster that the caller has started. */
+  /** Uses a cluster that the caller has started. */
   static async onCluster(t: Owner, url: string): Promise<Ground> {
     return new Ground(t, await temporaryFolder(t), 'redis', null, await openSpeaker(t), url);
   }
 
-  /** With Redis in a network of its own. */
+  /** Starts Redis in a separate network. */
   static async apart(t: Owner): Promise<Ground> {
     const network = await Network.open(t);
     const redis = await RedisServer.startWithin(
@@ -85,8 +85,8 @@ export class Ground {
   }
 
   /**
-   * A server on the store; of the embedded one only one at a time. It is asked over `url`, if that of Redis is another
-   * way to it, and runs within a program if there is one.
+   * Starts a server on the store, only one at a time on the embedded store. It connects to Redis over `url`, if that is
+   * another route, and runs within a program if one is given.
    */
   async server(
     env: Readonly<Record<string, string>> = {},
@@ -120,13 +120,13 @@ export class Ground {
     this.assistantId = assistant.id;
   }
 
-  /** A server with a way of its own to Redis. */
+  /** Starts a server with a separate proxy to Redis. */
   async member(): Promise<Member> {
     const { way, url } = await wayToRedis(this.#t, this.redis!.port);
     return { way, house: await this.server({}, url) };
   }
 
-  /** A server with a wire of its own into the network where Redis is. */
+  /** Starts a server with a separate wire into the network of Redis. */
   async wired(): Promise<Member<Wire>> {
     const way = await this.#network!.wire();
     return { way, house: await this.server({}, `redis://${way.address}:${this.redis!.port}`) };
@@ -162,8 +162,8 @@ export const sealed = (house: House, sessionId: string): Promise<boolean> =>
   until(async () => (await sessionOf(house, sessionId)).active_turn_id === null);
 
 /**
- * Checks a turn that was cut, as by the death of its process, whatever a client has seen of it: `whose` names it in a
- * violation.
+ * Checks a turn that was cut, as by the death of its process, against the part that a client has seen: `whose` names it
+ * in a violation.
  */
 export async function checkPartial(
   trial: Trial,

@@ -33,7 +33,7 @@ export class Insistent {
   readonly #assistantId: string;
   readonly #sessions: KnownSession[] = [];
   readonly #revoked: { readonly id: string; readonly key: string }[] = [];
-  /** How long something may be refused while its store is in trouble again and again. */
+  /** Milliseconds for which a request may be refused while its store fails again and again. */
   readonly #refusedMsMax: number;
   #asked = 0;
 

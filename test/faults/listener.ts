@@ -13,7 +13,7 @@ export class Listener {
   bytes = 0;
   turnId = '';
   requestId = '';
-  /** Why it was cut, or null: the connection's error. */
+  /** Error by which the connection was cut, or null. */
   error: string | null = null;
   /** Resolves when there is an answer, or there will be none. */
   readonly answered: Promise<void>;
@@ -62,7 +62,7 @@ export class Listener {
     this.#leave();
   }
 
-  /** Resolves once so many bytes have come; false if the stream is over before. */
+  /** Resolves once the given number of bytes has come; false if the stream ends before. */
   reached(bytes: number): Promise<boolean> {
     return this.#once(() => this.bytes >= bytes);
   }

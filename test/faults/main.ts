@@ -1,6 +1,5 @@
 /**
- * `npm run faults`: real faults on real processes, promise by promise (docs/promises.md); `--list` tells which there
- * are.
+ * `npm run faults`: real faults on real processes, promise by promise (docs/promises.md); `--list` prints the promises.
  */
 import { randomInt } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -122,5 +121,5 @@ async function go({ chosen, stores, times, seed, abreast }: Wanted): Promise<num
 
 const wanted = readArguments();
 if (wanted === null) print(listed());
-// A repetition that has not ended in its time goes on for ever.
+// A repetition that has not ended in its time never ends.
 else process.exit(await go(wanted));

@@ -1,10 +1,10 @@
-/** Wrong clocks: libfaketime gives a server another wall-clock time; its monotonic clock goes on as it does. */
+/** Wrong clocks: libfaketime gives a server another wall-clock time; its monotonic clock stays right. */
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { whyMissing } from '../installed.ts';
 import { faketime } from '../run/programs.mjs';
 
-/** Why no clock can be moved here, or null. */
+/** Reason for which no clock can be moved here, or null. */
 export const lackingFaketime = (): string | null => whyMissing('libfaketime');
 
 /** For a server whose wall clock is so many seconds ahead, and goes so many times as fast. */
@@ -15,8 +15,8 @@ export const clockAhead = (seconds: number, pace = 1): Record<string, string> =>
 });
 
 /**
- * The same for a Redis: its allocator, jemalloc, asks the clock before libfaketime is ready, so it gets that of the C
- * library.
+ * Moves the clock of a Redis. Its allocator, jemalloc, reads the clock before libfaketime is ready, so Redis gets the C
+ * library's allocator.
  */
 export const redisClockAhead = (seconds: number): Record<string, string> => ({
   ...clockAhead(seconds),

@@ -1,6 +1,6 @@
 /**
- * A network of its own for one server, with a wire for each peer, on which packets are lost silently: no reset, no end,
- * as when a switch dies or a route is wrong. A proxy cannot do that, since it acknowledges the bytes that it takes.
+ * A separate network for one server, with a wire for each peer that can lose packets silently: no reset, no end, as
+ * when a switch dies or a route is wrong. A proxy cannot do that, since it acknowledges the bytes that it takes.
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -15,7 +15,7 @@ const ip = async (...words: string[]): Promise<string> => (await run('ip', words
 
 let reason: string | null | undefined;
 
-/** Why no network can be made here, or null. */
+/** Reason for which no network can be made here, or null. */
 export function lackingNetworks(): string | null {
   if (reason !== undefined) return reason;
   const name = `parley-try-${process.pid}`;
@@ -48,7 +48,7 @@ export class Wire {
     this.#far = far;
   }
 
-  /** Where the server in the network is reached over this wire. */
+  /** Address of the server in the network over this wire. */
   get address(): string {
     return this.#far.address;
   }
@@ -113,7 +113,7 @@ export class Network {
     return ['ip', 'netns', 'exec', this.#name];
   }
 
-  /** It goes with the network. */
+  /** The wire is removed with the network. */
   async wire(): Promise<Wire> {
     const mark = `${randomInt(1e6)}`.padStart(6, '0');
     const [nearDevice, farDevice] = [`py${mark}n${this.#wires}`, `py${mark}f${this.#wires++}`];

@@ -1,5 +1,6 @@
 /**
- * P1: the process that has a turn is stopped, or cut off from Redis, for less or more than its lease, and then goes on.
+ * P1: the process that owns a turn is stopped, or cut off from Redis, for less or more than its lease, and then
+ * continues.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
@@ -13,7 +14,7 @@ import { directions, type Way } from './way.ts';
 import { begins } from './words.ts';
 
 const sessionsCount = 4;
-/** By then an owner that is back knows which turns it has lost. */
+/** Milliseconds after which an owner that returns knows the turns that it has lost. */
 const silentMs = patient(15_000);
 
 export const oneWriter: Experiment = {
@@ -89,7 +90,7 @@ async function away<To>(
   const forMs = random.chance(0.3) ? random.between(100, 4000) : random.between(4500, 8000);
   const undo = await befall(owner, trial);
   let back = false;
-  // Others ask for the next turn all the while, and have it as soon as the owner's lease is over.
+  // Others request the next turn all the while, and get it as soon as the owner's lease has expired.
   const successors = talks.map(async ({ id, tag, house, next }) => {
     while (!back) {
       const listener = talk(house, id, { tag: `${tag}n${next.length}`, words: 40, delayMs: 10 });
@@ -104,7 +105,7 @@ async function away<To>(
   await pause(300);
   back = true;
   await Promise.all(successors);
-  // A busy machine may refuse an end, and then the turn goes on.
+  // A busy machine may refuse an end, and then the turn continues.
   for (const { id, house } of talks)
     await until(async () => (await house.ask(`/sessions/${id}/end`, { method: 'POST' })).status === 200);
   const silent = Promise.all(talks.map(({ listener }) => listener.over)).then(() => true);
@@ -129,7 +130,7 @@ interface Talk {
 }
 
 /**
- * Every reply is its own turn's words alone, in the order in which turns were begun, and all processes tell the same.
+ * Every reply has only words of its turn, in the order in which turns were begun, and all processes return the same.
  */
 async function checkOrder(
   trial: Trial,

@@ -1,6 +1,6 @@
 /**
- * P10: a session's and a key's last second, over a restart with the clock moved to just before it: that of the server
- * where it owns the store, that of Redis where the store is shared.
+ * P10: the last second of a session and of a key, over a restart with the clock moved to just before it. The clock is
+ * the server's if it owns the store, and Redis's if the store is shared.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { transcriptOf } from '../api/talk.ts';
@@ -11,10 +11,10 @@ import { begun, talk, type Listener } from './listener.ts';
 import { clockAhead, lackingFaketime, redisClockAhead } from './moved-clock.ts';
 import { begins } from './words.ts';
 
-/** How long after its last second a session's turn may be cut. */
+/** Milliseconds after a session's last second within which its turn may be cut. */
 const cutMs = 1000;
 
-/** How early or late a process that has only heard of the store's time may be, in seconds. */
+/** Seconds of tolerance for a process that only estimates the store's time. */
 const toleranceSeconds = { lmdb: 0, redis: 0.25 } as const;
 
 export const deadlinesHold: Experiment = {
@@ -26,7 +26,7 @@ export const deadlinesHold: Experiment = {
   lacking: (store) => lackingFaketime() ?? lackingRedis(store),
   async open(t, store) {
     const ground = await Ground.open(t, store);
-    // Time goes on and never back: each start is ahead of the one before.
+    // Time never goes back: each start is later than the one before.
     let ahead = 0;
     let house = await ground.server(clockAhead(ahead));
     const credentialId = (await house.console(`/workspaces/${house.workspaceId}/assistants/${ground.assistantId}`)).json
@@ -72,7 +72,7 @@ interface Watched {
   readonly id: string;
   readonly key: string;
   readonly ends: number;
-  /** In seconds. */
+  /** Time in seconds. */
   readonly tolerance: number;
 }
 

@@ -9,9 +9,12 @@ import { Ground, lackingRedis } from './ground.ts';
 import { talk, type Listener } from './listener.ts';
 import { clockAhead, lackingFaketime } from './moved-clock.ts';
 
-/** How early or late a deadline may be kept, in seconds. */
+/** Seconds by which a deadline may be early or late. */
 const toleranceSeconds = 0.25;
-/** How long after its last second a session's turn may be cut: the process that runs it has to be heard. */
+/**
+ * Milliseconds after a session's last second within which its turn may be cut: the process that runs it has to be
+ * notified.
+ */
 const cutMs = 1000;
 const pollMs = 10;
 
@@ -92,7 +95,7 @@ async function watch(trial: Trial, house: House, id: string, key: string, ends: 
 async function cutInTime(trial: Trial, talking: Listener, ends: number): Promise<void> {
   await talking.over;
   const lateMs = (now() - ends) * 1000;
-  // On a busy machine the session's time may be over before the first output, which is answered 409.
+  // The session may expire before the first output on a busy machine, which is answered with 409.
   trial.must(
     [200, 409].includes(talking.status) && talking.code === 'session_expired',
     `the turn ended as ${talking.status} ${talking.code}`,

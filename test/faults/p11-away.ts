@@ -15,8 +15,8 @@ import { directions } from './way.ts';
 const refusedMs = 2000;
 const backMs = 3000;
 /**
- * A turn waits for a store that was away for less, and not for one that was away for longer: a lease lasts five
- * seconds, of which the last fifth is a reserve.
+ * Milliseconds of absence that a turn survives, and that it does not survive. A lease lasts five seconds; its last
+ * fifth is a reserve.
  */
 const keptMs = 2500;
 const lostMs = 5500;
@@ -143,7 +143,7 @@ async function outage(trial: Trial, ground: Ground, house: House, faults: Faults
   }
 }
 
-/** Aborts a turn that goes on, once the store takes that; resolves when its stream is over. */
+/** Aborts a running turn once the store accepts that; resolves when its stream has ended. */
 async function stopped(
   house: House,
   { id, listener }: { readonly id: string; readonly listener: Listener },
@@ -175,7 +175,7 @@ async function askOne(trial: Trial, house: House, id: string, kind: number, over
   return listener.status;
 }
 
-/** Returns the resident memory as the system counts it; 0 where it does not tell. */
+/** Returns the resident memory as the system reports it; 0 if it reports none. */
 function residentMegabytes({ child }: House): number {
   try {
     return Math.round(

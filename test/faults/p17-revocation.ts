@@ -1,4 +1,4 @@
-/** P17: a key that one of three processes revokes is refused by all, whatever happens on the others' ways to Redis. */
+/** P17: a key that one of three processes revokes is refused by all, under any fault between the others and Redis. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import type { Experiment, Trial } from './experiment.ts';

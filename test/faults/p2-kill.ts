@@ -21,7 +21,7 @@ export const seenIsStored: Experiment = {
     const survivor = house;
     return async (trial) => {
       const victim = store === 'lmdb' ? house : await ground.server();
-      // A turn that was refused, on a machine that is too busy for Redis to answer in time, is none.
+      // A refused turn, on a machine too busy for Redis to answer in time, does not count.
       const talks = (await killAtByte(trial, ground, victim)).filter(({ listener }) => listener.status === 200);
       if (store === 'lmdb') house = await ground.server();
       const place = store === 'lmdb' ? house : survivor;

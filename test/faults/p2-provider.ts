@@ -62,8 +62,8 @@ async function broken(trial: Trial, house: House, assistantId: string, way: Way)
   await Promise.race([listener.over, pause(3 * turnMsMax)]);
   const told = `${how} at ${at}`;
   await listener.over;
-  // A turn whose time is over is ended by us, even before any fault; a turn that its provider left is ended as the
-  // provider's fault. A slow machine may need the whole time of a turn until it has noticed the fault.
+  // The server ends a turn whose time has passed, even before any fault. A turn that its provider left ends as the
+  // provider's fault. A slow machine may need the whole time of a turn to notice the fault.
   const ranOut = performance.now() - askedAt >= turnMsMax && listener.code === 'api_error';
   const due =
     ranOut || !done || how === 'stalled' || (how === 'halfClosed' && at === 0) ? 'api_error' : 'assistant_unavailable';
@@ -71,7 +71,7 @@ async function broken(trial: Trial, house: House, assistantId: string, way: Way)
   const messages = await transcriptOf(house, id);
   if (listener.status !== 200) {
     trial.count('refused');
-    // A turn whose own time is over before its first output is answered 500, which a slow machine may need for it.
+    // A turn whose time passes before its first output is answered with 500, which happens on a slow machine.
     const late = due === 'api_error' && listener.status === 500;
     trial.must(
       (late || listener.status === 503) && listener.code === due,

@@ -1,5 +1,5 @@
 /**
- * P24: one folder has one owner, whatever namespaces say, and nothing acknowledged is lost when a second server wants
+ * P24: one folder has one owner, also across namespaces, and no acknowledged write is lost when a second server wants
  * it.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -43,7 +43,10 @@ const ends = {
     signalWithin(first.child, trial.random.pick(['SIGTERM', 'SIGKILL']));
     await first.ended;
   },
-  /** Stopped for longer than its lease: it goes on when the folder is another's, with requests that wait for it. */
+  /**
+   * The owner is stopped for longer than its lease. It continues when another owns the folder, with requests that wait
+   * for it.
+   */
   async lapsed({ trial, first, second }: Rivals): Promise<void> {
     signalWithin(first.child, 'SIGSTOP');
     await second;

@@ -17,7 +17,7 @@ const workspacesCount = 3;
 const againMs = 50;
 /** Between two sessions of a workspace: a large one would only take longer to move. */
 const createdMs = 200;
-/** By then a server has noticed that a slot is open, and no step that it sent before is under way. */
+/** Milliseconds after which a server has noticed an open slot, and every step that it sent before has ended. */
 const noticedMs = 2_000;
 /** A move must not fail over by itself on a busy machine. */
 const nodeTimeoutMs = 15_000;
@@ -28,7 +28,7 @@ interface Scene {
   readonly spare: RedisServer;
   readonly ground: Ground;
   readonly houses: readonly House[];
-  /** The slots that move: those of the installation, and of the workspaces of this repetition with their keys. */
+  /** The slots that move: the slot of the installation, and of each workspace of this repetition with its keys. */
   readonly moved: ReadonlySet<string>;
 }
 
@@ -182,7 +182,7 @@ const killed: Way = async (scene, trial) => {
   await fix(scene.cluster);
 };
 
-/** The source is told to keep its slot, and forgets the move. */
+/** Assigns the slot to its source, which forgets the move. */
 const forgotten: Way = async (scene, trial) => {
   const one = await halfway(scene, trial, () => true);
   await pause(noticedMs + trial.random.between(0, 700));

@@ -1,5 +1,6 @@
 /**
- * P3: a disk that is really full. Refused requests get 503, acknowledged writes stay, and with room again all goes on.
+ * P3: a disk that is really full. Refused requests get 503, acknowledged writes stay, and the server continues once
+ * there is room again.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

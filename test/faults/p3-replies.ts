@@ -12,7 +12,7 @@ import { isRedisStep, type Way } from './way.ts';
 
 const customersCount = 4;
 const actsCount = 6;
-/** Nothing fails over by itself on a busy machine. */
+/** No failover happens by itself on a busy machine. */
 const nodeTimeoutMs = 15_000;
 
 export const answeredIsStored: Experiment = {
@@ -176,7 +176,7 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
-/** One fault after the other on a way, with pauses in which the work goes on. */
+/** One fault after the other on a connection, with pauses in which the work continues. */
 async function trouble(trial: Trial, way: Way, over: () => boolean): Promise<void> {
   while (!over()) {
     const what = trial.random.pick(Object.keys(faults));
@@ -221,7 +221,7 @@ const settings: Readonly<Record<string, readonly [readonly string[], readonly st
     ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
     ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
   ],
-  // Nothing listens there, so nothing is replicated.
+  // No server listens at this address, so no write is replicated.
   'a replica': [
     ['REPLICAOF', '127.0.0.1', '1'],
     ['REPLICAOF', 'NO', 'ONE'],

@@ -6,7 +6,7 @@ import { Ground, lackingRedis, until } from './ground.ts';
 
 const customersCount = 6;
 
-/** Customers live until they were told of enough and the fault is over. */
+/** Customers run until enough of their turns were reported and the fault has ended. */
 export async function liveUntil(
   trial: Trial,
   ground: Ground,

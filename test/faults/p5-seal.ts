@@ -32,7 +32,7 @@ export const sealedInTime: Experiment = {
       return async (trial) => {
         const { orphans } = await orphaned(trial, ground, house);
         house = await ground.server();
-        // How long a start takes is the machine's affair.
+        // Starts have no deadline: their time depends on the machine.
         const startedAt = performance.now();
         await Promise.all(orphans.map((orphan) => checkSealed(trial, house, orphan, startedAt, false)));
       };
@@ -77,7 +77,7 @@ async function orphaned(
   return { orphans, killedAt };
 }
 
-/** Some keep asking for the next turn, some look, and some come only when the time is over. */
+/** Some customers keep requesting the next turn, some read, and some come only after the lease. */
 async function checkSealed(
   trial: Trial,
   house: House,
@@ -85,7 +85,7 @@ async function checkSealed(
   killedAt: number,
   leased: boolean,
 ): Promise<void> {
-  // On the embedded store no other process can find it meanwhile: the next start seals it.
+  // No other process can find the turn on the embedded store meanwhile: the next start seals it.
   const way = trial.random.pick(leased ? ['ask', 'look', 'leave'] : ['ask', 'look']);
   if (way === 'ask') {
     // A refused turn leaves nothing behind; the last turn is the one accepted.

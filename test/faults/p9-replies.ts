@@ -34,8 +34,8 @@ export const appliesOnce: Experiment = {
 };
 
 /**
- * A request is charged once, whichever of its replies is lost: so many are left at the least, whatever was refilled
- * meanwhile.
+ * A request is charged once, whichever of its replies is lost. The rest of the budget is a lower bound, because it is
+ * refilled meanwhile.
  */
 async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> {
   const ceiling = 60;
@@ -61,7 +61,7 @@ async function chargedOnce(trial: Trial, house: House, way: Way): Promise<void> 
 /** A request was answered 503 after as long as a step may take: the machine is too busy. */
 class Late extends Error {}
 
-/** The life of a session, with an assistant of its own whose usage counts the steps applied. */
+/** The life of a session, with a separate assistant whose usage counts the steps applied. */
 async function oneLife(trial: Trial, house: House, credentialId: string, way: Way): Promise<void> {
   const { id: assistantId } = await house.assistant({
     model: { provider: 'openai', name: 'speaker', credential_id: credentialId },
@@ -72,7 +72,7 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
     const answer = await run();
     trial.count(way.lost ? 'replies lost' : 'requests with fewer replies');
     way.mend();
-    // As above: late, and said so.
+    // The answer was late, as above.
     if (answer.status === 503 && performance.now() - askedAt >= limits.redisCallMs) throw new Late();
     return answer;
   };
@@ -82,7 +82,7 @@ async function oneLife(trial: Trial, house: House, credentialId: string, way: Wa
   const spoken: string[] = [];
   for (const fate of ['completed', 'aborted'] as const) {
     const tag = `s${trial.seed}${fate}`;
-    // With few words the reply that is lost is as often that of the turn's end.
+    // With few words the lost reply is as often the one of the turn's end.
     const words = fate === 'completed' ? trial.random.pick([1, 1, 2, 40]) : 1_000_000;
     const listener = await losing(() =>
       fate === 'completed'

@@ -1,7 +1,7 @@
 /**
- * R4: a session with tools takes its next ten turns at every strict provider, whatever cut the turn before them. The
- * providers refuse as the real ones do (`test/providers/strict/`); each way to cut, times the number of calls side by
- * side, with tools over HTTP and of an MCP server.
+ * R4: a session with tools takes its next ten turns at every strict provider, after any cut of the turn before them.
+ * The providers refuse as the real ones do (`test/providers/strict/`): each way to cut, times the number of tool calls
+ * side by side, with tools over HTTP and of an MCP server.
  */
 import type { House } from '../api/house.ts';
 import { credentialOf } from '../api/talk.ts';

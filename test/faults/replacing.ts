@@ -7,8 +7,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 import type { Owner } from '../folders.ts';
 
 /**
- * Returns the error to answer a command with, or null to run it; the words are those of the command, its name in lower
- * case first.
+ * Returns the error to answer a command with, or null to run it; `words` are the command's, its name in lower case
+ * first.
  */
 export type Refuse = (words: readonly string[]) => string | null;
 

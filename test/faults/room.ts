@@ -7,8 +7,8 @@ import type { Random } from '../simulate/random.ts';
 const rate = 16_000;
 const samplesOf = (ms: number): number => Math.round((ms * rate) / 1000);
 /**
- * The loudspeaker tells of its sound when a timer finds the time: a piece that comes so little late follows the one
- * before without a gap.
+ * The loudspeaker reports its sound when a timer fires: a piece that comes this little late follows the one before
+ * without a gap.
  */
 const jitter = samplesOf(60);
 /** Reflections of a tail in a millisecond, of either sign (velvet noise: as dense as it takes to sound like a room). */
@@ -18,7 +18,7 @@ export interface RoomOptions {
   readonly delayMs: number;
   /** Decibels of the echo as a whole. */
   readonly loudness: number;
-  /** The tail that goes on behind the direct sound for so long, in which it falls by 30 dB; 0 is none. */
+  /** Milliseconds of the tail after the direct sound, in which it falls by 30 dB; 0 for no tail. */
   readonly tailMs?: number;
 }
 
@@ -32,7 +32,7 @@ export class Room {
   readonly #reflections: readonly Reflection[];
   /** Sound on its way to the microphone, from the next sample on. */
   #coming = new Float32Array(rate);
-  /** Where the direct sound of what was played ends in it. */
+  /** Sample at which the direct sound of the played audio ends. */
   #end = 0;
 
   constructor({ delayMs, loudness, tailMs = 0 }: RoomOptions, random: Random) {

@@ -5,7 +5,7 @@ import { patient } from '../run/speed.mjs';
 export interface Outcome {
   readonly experiment: Experiment;
   readonly store: StoreKind;
-  /** Why nothing was run, or null. */
+  /** Reason for which the experiment did not run, or null. */
   readonly skipped: string | null;
   readonly done: number;
   /** Whether a signal kept some repetitions from being done. */
@@ -19,7 +19,7 @@ export interface Wanted {
   readonly times: number;
   /** The seed of the first repetition; each later one adds one. */
   readonly seed: number;
-  /** At most so many at one time. */
+  /** Maximum number of concurrent repetitions. */
   readonly abreast?: number;
   /** Whether a late outcome has failed. */
   readonly strict: boolean;
@@ -50,7 +50,7 @@ export async function repeat(experiment: Experiment, store: StoreKind, wanted: W
   const skipped = experiment.lacking?.(store) ?? null;
   if (skipped !== null) return { ...outcome, skipped };
   let begun = 0;
-  // Each lane has a scene of its own, so the faults of one do not hit the others.
+  // Each lane has a separate scene, so the faults of one do not hit the others.
   const lane = async (): Promise<void> => {
     let scene: Scene | null = null;
     try {

@@ -1,6 +1,6 @@
 /**
- * Replies whose every word has a time: the text, and what of it was heard when so much of its audio was played
- * (contract 18), told apart from the server's own arithmetic.
+ * Replies whose every word has a known time. They say which text was heard after how much audio was played (contract
+ * 18), without the server's own arithmetic.
  */
 import { Random } from '../simulate/random.ts';
 
@@ -9,7 +9,7 @@ export const characterMs = 60;
 const characterSamples = characterMs * 16;
 
 interface SpokenWord {
-  /** Where it ends in the text, with what is not said behind it, in code points. */
+  /** Position at which the word ends in the text, with the unspoken characters after it, in code points. */
   readonly end: number;
   /** Samples of the reply before it, and before its end. */
   readonly from: number;
@@ -50,7 +50,7 @@ export class Script {
     this.#points = [...text];
   }
 
-  /** The text of the words of which half was played. */
+  /** Text of the words that were played at least by half. */
   heardAt(samples: number): string {
     return this.#upTo(this.#words.findLast(({ from, to }) => (from + to) / 2 <= samples));
   }

@@ -1,7 +1,6 @@
 /**
- * A gate before a mock of a provider that was written elsewhere: as the provider itself does, it refuses a request
- * whose history is not whole, with
- * 400. The rules are those of OpenAI's and Anthropic's documentation on calls of tools.
+ * A gate before a provider mock that was written elsewhere: like the provider, it refuses a request with an incomplete
+ * history with 400. The rules come from OpenAI's and Anthropic's documentation of tool calls.
  */
 import { createServer, request as send, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
@@ -10,7 +9,7 @@ import type { Owner } from '../folders.ts';
 
 export interface Gate {
   readonly url: string;
-  /** Why requests were refused. */
+  /** Reasons for which requests were refused. */
   readonly refused: string[];
   /**
    * Asked for each request that is whole: after how many bytes of its answer the connection is cut; null: it is not.
@@ -70,7 +69,7 @@ function pass(
   sent.end(text);
 }
 
-/** Why a provider refuses the request; null if it does not. */
+/** Returns the reason for which a provider refuses the request; null if it accepts it. */
 export const problemOf = (path: string, body: any): string | null =>
   path.endsWith('/messages') ? anthropicProblem(body) : openaiProblem(body);
 

@@ -1,7 +1,7 @@
 /**
- * T1: a call of a tool reaches it at most once, whatever dies; one of a repeatable tool three times at most, and never
- * once its turn is sealed. T2: what the tool saw stands in the transcript. A process with turns that call tools is
- * killed, or stopped for longer than its lease; an abort and an end cut others.
+ * T1: a tool call reaches its tool at most once, under any fault. A call of a repeatable tool reaches it three times at
+ * most, and never once its turn is sealed. T2: the transcript has the calls that the tool saw. A process with turns
+ * that call tools is killed, or stopped for longer than its lease; an abort and an end cut others.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { limits } from '../../src/base/limits.ts';
@@ -124,7 +124,7 @@ async function furnished(t: Owner, ground: Ground, house: House, tool: Tool): Pr
   };
 }
 
-/** How the turns are cut; `stop`: the process stands still until others have taken its turns over, and then goes on. */
+/** Ways to cut the turns; `stop`: the process is stopped until others have taken its turns over, and then continues. */
 type Way = 'kill' | 'stop' | 'abort' | 'end';
 
 /** Several turns at once; they are cut when the tool has got so many calls, and a little later. */
@@ -195,7 +195,7 @@ async function looked(trial: Trial, { tool }: Scene, house: House, talk: Talk, c
       `${talk.id}: a call of a sealed turn is running: ${JSON.stringify(calls)}`,
     );
   }
-  // The counter answers at once from here on: the next turn works, and sends ids of its own.
+  // The counter answers at once from here: the next turn works, and sends other ids.
   tool.delayMs = () => 0;
   tool.refuses = () => null;
   trial.count(
@@ -219,7 +219,7 @@ async function looked(trial: Trial, { tool }: Scene, house: House, talk: Talk, c
   check(trial, talk, since, await seenByConsole(house, talk.id));
 }
 
-/** How often a call may reach a tool, as each has a connection. */
+/** Number of times that a call may reach a tool, once for each connection. */
 const timesMax = ({ repeatable }: Reached): number => (repeatable ? 3 : 1);
 
 const onceEach: Check = (trial, { id }, reached) => {

@@ -1,7 +1,7 @@
 /**
- * T3: whatever cut a turn that calls tools, the next turn works. Each way to cut, times the number of calls side by
- * side, in the dialects of OpenAI and Anthropic, with tools over HTTP and of an MCP server; models and MCP server are
- * mocks that were written elsewhere.
+ * T3: after any cut of a turn that calls tools, the next turn works. Each way to cut, times the number of tool calls
+ * side by side, in the dialects of OpenAI and Anthropic, with tools over HTTP and of an MCP server; the mocks of models
+ * and the MCP server were written elsewhere.
  */
 import { LLMock } from '@copilotkit/aimock';
 import type { House } from '../api/house.ts';

@@ -32,7 +32,7 @@ const given = {
   },
 };
 
-/** How a tool answers, in bytes or not at all. */
+/** Answer of a tool: bytes, or no answer. */
 const answers: Readonly<Record<string, (response: ServerResponse, random: Random) => unknown>> = {
   refused: (response, random) =>
     response
@@ -57,7 +57,7 @@ const answers: Readonly<Record<string, (response: ServerResponse, random: Random
   fine: (response) => response.writeHead(200, { 'content-type': 'text/plain', 'x-said': given.said }).end(given.output),
 };
 
-/** How an MCP server answers a call. */
+/** Answer of an MCP server to a tool call. */
 const mcpAnswers: Readonly<Record<string, object>> = {
   failed: { error: { code: -32603, message: given.said, data: { stack: given.said } } },
   wrong: { result: { content: [{ type: 'text', text: given.said }], isError: true } },
@@ -330,7 +330,7 @@ async function scan(
     ['standard error', Buffer.from(house.stderr())],
   ];
   for (const [place, bytes] of places) {
-    // A caller who approves is told the arguments.
+    // A caller who approves sees the arguments.
     const hidden = place === 'before' ? canaries.filter(({ name }) => name !== 'asked') : canaries;
     for (const name of found(bytes, hidden)) trial.must(false, `${place} has the ${name} of a tool`);
     trial.measured(`bytes scanned of ${place}`, bytes.length);

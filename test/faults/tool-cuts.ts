@@ -95,7 +95,7 @@ export const said = (talk: Talk, message: string): Listener =>
 /** The message for which the model calls. */
 export const calling = (talk: Talk, name = names[talk.kind]): string => `call ${name} ${talk.count} times`;
 
-/** The model has called, and its tool does not answer; null if the turn is over all the same. */
+/** Resolves once the model has called a tool that does not answer; null if the turn ends all the same. */
 async function held(talk: Talk): Promise<Listener> {
   const { tool, mcp } = talk.tools;
   let release = (): void => {};
@@ -203,7 +203,7 @@ async function cutFirstTurn(talk: Talk, way: string): Promise<void> {
   await sealed(talk.house, talk.sessionId);
 }
 
-/** Sends messages, each of which has to be answered by a whole turn. */
+/** Sends messages; each has to be answered by a whole turn. */
 export async function goOn(talk: Talk, messages: readonly string[], about: string): Promise<void> {
   for (const [index, message] of messages.entries()) {
     const next = said(talk, message);

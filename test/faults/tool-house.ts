@@ -1,4 +1,4 @@
-/** A tool for experiments: it remembers each call that reached it, by its id, and answers as it is told. */
+/** A tool for experiments: it records each call that reached it by its id, and answers as the test decides. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +12,7 @@ export interface Reached {
   readonly callId: string;
   readonly sessionId: string;
   readonly turnId: string;
-  /** How many signatures it came with. */
+  /** Number of signatures of the request. */
   readonly signatures: number;
   /** The output that it was given; null if the connection ended before, or if it was refused. */
   answered: string | null;
@@ -27,7 +27,7 @@ export interface Tool {
   readonly reached: Reached[];
   /** Milliseconds until it answers a call; infinite for one that it never answers. */
   delayMs: (callId: string) => number;
-  /** How a repeatable call is met instead: with a status that passes, with the end of its connection, or not (null). */
+  /** Answer to a call of a repeatable tool: a temporary status, the end of its connection, or none (null). */
   refuses: () => 'passing' | 'cut' | null;
   /** Called when a call has come. */
   onCall: () => void;

@@ -150,7 +150,7 @@ async function kill(trial: Trial, server: number, finals: Finals, over: () => bo
       process.kill(Number(trial.random.pick(children)), 'SIGKILL');
       trial.count('kills');
     } catch {
-      // It has just been replaced.
+      // The server has just been replaced.
     }
   }
 }

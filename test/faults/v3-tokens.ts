@@ -6,7 +6,7 @@ import { Ground, lackingRedis, several } from './ground.ts';
 
 const racesCount = 20;
 const racersCount = 6;
-/** Nothing is said on the sockets, and models that would hear it take longer to load than all the races. */
+/** No audio is sent on the sockets, and models that listen take longer to load than all the races. */
 const mute = { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' };
 
 export const oneSocketForEachToken: Experiment = {

@@ -61,7 +61,7 @@ export class Way {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Bytes that were under way are delivered once it goes on, as a network's queue would. */
+  /** Bytes that were in transit are delivered once the proxy continues, as from a network's queue. */
   stall(stalled: readonly Direction[]): void {
     this.#stalled = stalled;
     for (const pair of this.#pairs) this.#tap(pair);
@@ -95,7 +95,7 @@ export class Way {
     this.cut();
   }
 
-  /** Ends the direction towards the client, which may go on sending. */
+  /** Ends the direction towards the client, which may continue to send. */
   halfClose(): void {
     for (const { near, far } of this.#pairs) {
       far.pause();
@@ -176,7 +176,7 @@ export class Way {
 /** Replies of steps to Redis: no error, no `+OK`, no push, and no greeting. */
 export const isRedisStep = (bytes: Buffer): boolean => !/^[-+>%]/.test(bytes.toString('latin1', 0, 1));
 
-/** A way to a Redis, with the address that a server is given instead of its own. */
+/** A proxy to a Redis; the server is given its address instead. */
 export async function wayToRedis(t: Owner, port: number): Promise<{ way: Way; url: string }> {
   const way = await Way.open(t, port);
   way.isReply = isRedisStep;

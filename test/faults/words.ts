@@ -1,6 +1,6 @@
 /**
- * A provider with unique answers: each answer numbers its own words, so any part of it found
- * somewhere tells whose it is, where it begins and which words are missing.
+ * A provider with unique answers. Each answer numbers its words, so any part of it shows its turn, its position and the
+ * missing words.
  */
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,7 +17,7 @@ export interface Said {
   readonly firstMs?: number;
 }
 
-/** As a client says it, and the provider understands it. */
+/** Message as a client writes it and the provider understands it. */
 export const messageFor = ({ tag, words, delayMs = 0, firstMs = 0 }: Said): string =>
   `say ${tag} ${words} ${delayMs} ${firstMs}`;
 

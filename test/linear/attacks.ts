@@ -163,7 +163,7 @@ const joined = (starts: readonly string[], ends: readonly string[]): string[] =>
 const crossed = (prefixes: readonly string[], pumps: readonly string[], suffixes: readonly string[]): Attack[] =>
   pumps.flatMap((pump) => prefixes.flatMap((prefix) => suffixes.map((suffix) => ({ prefix, pump, suffix }))));
 
-/** So many of a list, spread over it; the first among them. */
+/** Returns the given number of items, spread over a list, the first among them. */
 function evenly<T>(list: readonly T[], most: number): T[] {
   if (list.length <= most) return [...list];
   return Array.from({ length: most }, (_, index) => list[Math.floor((index * list.length) / most)]!);

@@ -1,4 +1,4 @@
-/** How the work on a text grows with its length. */
+/** Measures how the work on a text grows with its length. */
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { StepMatcher } from './matcher.ts';
 import { attacksOn, type Attack } from './attacks.ts';
@@ -12,7 +12,7 @@ const stepsMax = 200_000;
 /** A text on which a regular expression takes more steps than in proportion to its length; null if none was found. */
 export interface Growth {
   readonly attack: Attack;
-  /** On a text of one, two and three times a length. */
+  /** Steps on a text of one, two and three times a length. */
   readonly steps: readonly [number, number, number];
 }
 
@@ -59,10 +59,7 @@ async function costOf(work: () => unknown, tries: number): Promise<number> {
  * much on the fastest machine.
  */
 const comparable = 20;
-/**
- * How much more ten times the length may cost: tenfold if it grows in a straight line, a hundredfold if it grows with
- * the square.
- */
+/** Maximum factor of work for ten times the length: linear growth gives ten, quadratic growth a hundred. */
 const factorMax = 35;
 
 /**

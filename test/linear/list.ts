@@ -57,7 +57,9 @@ export async function patternsOfShapes(): Promise<Listed[]> {
   }));
 }
 
-/** The literal by which a call splits a text: it is searched for again and again, whatever its flags say. */
+/**
+ * Returns the literal by which a call splits a text: it is searched for again and again, with or without a `g` flag.
+ */
 function splitBy(node: Syntax): Syntax[] {
   const callee = node.type === 'CallExpression' ? (node['callee'] as Syntax) : null;
   const isSplit = callee?.type === 'MemberExpression' && (callee['property'] as Syntax)['name'] === 'split';

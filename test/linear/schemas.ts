@@ -39,7 +39,7 @@ function once(make: Make): Make {
   };
 }
 
-/** Values that any place may be sent, whatever it takes. No check changes them. */
+/** Values that every validator gets, of any type. No validator changes them. */
 const any: Readonly<Record<string, Make>> = {
   'a text': (length) => 'a'.repeat(length),
   'a text of white space': (length) => `a${' '.repeat(length)}\0`,

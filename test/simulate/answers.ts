@@ -6,13 +6,14 @@ import { turnMsMax } from './host.ts';
 import type { Oracle, State, TurnState } from './oracle.ts';
 import { grouped, type Mode } from './world.ts';
 
-/** How long a revocation may take to be heard everywhere, in milliseconds: requests that are sent later are refused. */
+/** Milliseconds in which a revocation reaches every process: requests that are sent later are refused. */
 const revocationMs = 5000;
 
 const shapes = new Set(Object.values(errors).map(({ code, status, type }) => `${status} ${type} ${code}`));
 
 /**
- * How long a process may take to withdraw a turn whose chat it answered 503: by then the store was back in every story.
+ * Milliseconds in which a process withdraws a turn whose chat it answered with 503: the store is back by then in every
+ * story.
  */
 const withdrawalMs = 30_000;
 
@@ -118,21 +119,22 @@ export class Answers {
   }
 
   /**
-   * Headers that every answer has, and every authenticated one; each of these tells of a request that was counted, but
-   * for those of a 503.
+   * Headers of every answer, and of every authenticated one; each of the latter belongs to a request that was counted,
+   * except on a 503.
    */
   #standing(asked: Asked): void {
     const { headers, status, keyId } = asked;
     if (!headers['x-request-id']?.startsWith('req_')) this.#fault(asked, 'shape', 'has no request id');
     if (keyId === null || status === 401) return;
     const [limit, left, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
-    // A store that was away before the key was looked up has nothing to tell.
+    // A store that was away before the lookup of the key gives no headers.
     if (left === undefined) {
-      // Nor has one whose key is not valid: too many such requests from an address are 429 (contract 4).
+      // A request with an invalid key has no headers either: too many such requests from an address are 429 (contract
+      // 4).
       if (status === 429 && this.#states.some(({ keys }) => keys.get(keyId)?.machine.state === 'revoked')) return;
       if (status !== 503) this.#fault(asked, 'limits', `${status} without rate headers`);
     } else if (status === 503) {
-      // If the store was away after that, the process tells the budget as it last knew it.
+      // If the store was away after that, the process reports the budget that it last knew.
       if (!(Number(left) >= 0 && Number(left) <= Number(limit)))
         this.#fault(asked, 'limits', `503 was told of ${left} left of ${limit}`);
     } else if (this.#count(`${keyId} ${left} ${reset}`, -1) < 0) {
@@ -191,7 +193,7 @@ export class Answers {
     const { id, status } = asked.json;
     // An end may be forgotten before it is answered.
     if (status === 'open' && !this.#forgets) this.#fault(asked, 'states', 'was answered with an open session');
-    // By a clock that is ahead a session may look expired that is not.
+    // A clock that is ahead may show a live session as expired.
     const state = this.#states[0]!.sessions.get(id)?.session.machine.state;
     if (!this.#forgets && state !== 'ended' && state !== 'expired')
       this.#fault(asked, 'presence', `left ${id} ${state}`);
@@ -275,20 +277,20 @@ export class Answers {
   }
 
   /**
-   * Whether the turn ended as its readers were told. A turn that a failover forgot is an `api_error`, and so is a turn
-   * withdrawn for a fault of ours.
+   * Whether the turn ended as its readers saw. A turn that a failover forgot is an `api_error`, as is a turn withdrawn
+   * for a fault of the server.
    */
   #meant({ event, data }: StreamEvent, versions: readonly TurnState[], position: number): boolean {
     if (data.code === 'api_error' && this.#forgets) return true;
-    // Nothing is left to withdraw of a turn whose begin a failover forgot.
+    // A turn whose begin a failover forgot needs no withdrawal.
     if (
       data.code === 'assistant_unavailable' &&
       this.#forgets &&
       !versions.some(({ turn }) => this.#states[0]!.turns.has(turn.id))
     )
       return true;
-    // A process that owns its store tells a certain refusal at once; if it dies before it has sealed the turn, its
-    // session may be over by the next start.
+    // A process that owns its store reports a certain refusal at once; if it dies before it has sealed the turn, its
+    // session may have expired by the next start.
     if (
       data.code === 'api_error' &&
       this.#alone &&

@@ -6,7 +6,7 @@ import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
 
 export interface Bug {
-  /** Where it shows. */
+  /** Place where the bug shows. */
   readonly mode: Mode;
   /** The rules that it breaks; any of them may find it. */
   readonly breaks: readonly string[];

@@ -48,7 +48,7 @@ export class CallsOracle {
     this.#fault = fault;
   }
 
-  /** Is told of each entry before the others are asked. */
+  /** Receives each entry before the other oracles. */
   at(state: State, at: number, entry: Entry): void {
     this.#state = state;
     this.#at = at;

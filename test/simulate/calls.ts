@@ -1,6 +1,6 @@
 /**
- * Checks of the calls of tools: who sent them and when, what became of them, and what clients and models were told of
- * them (contract 13; T1, T2, T3).
+ * Checks of tool calls: their sender and time, their outcome, and the reports of it to clients and models (contract 13;
+ * T1, T2, T3).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { resultText } from '../../src/providers/model/history.ts';
@@ -207,7 +207,7 @@ function checkSigned({ state }: Oracle, { said }: History): string[] {
   return wrong;
 }
 
-/** Models are told of each call what is stored of it; a turn that was withdrawn may have told another answer. */
+/** Models get of each tool call the stored result; a turn that was withdrawn may have given another. */
 function checkTold({ state, calls }: Oracle, { said }: History): string[] {
   const wrong = new Set<string>();
   const results = said.flatMap(({ messages }) =>
@@ -236,7 +236,7 @@ const shownOf = ({
   wants,
 });
 
-/** Every reader of a turn is told the calls that its message has, each once, and the same that wait. */
+/** Every reader of a turn gets the tool calls of its message, each once, and the same pending ones. */
 function checkShown({ state, calls }: Oracle, { asked }: History): string[] {
   const wrong: string[] = [];
   for (const { client, sentMs, stream } of asked) {
@@ -272,7 +272,7 @@ interface Waited {
   readonly told: unknown;
 }
 
-/** A session is told with what waited in it at some time while it was asked for. */
+/** The session's view has a tool call that was pending at some time during the request. */
 function checkWaiting({ entries, asked }: History): string[] {
   const wrong: string[] = [];
   const waited = new Map<string, Waited[]>();
@@ -296,7 +296,7 @@ function checkWaiting({ entries, asked }: History): string[] {
       known.findLastIndex(({ fromMs }) => fromMs < sentMs),
     );
     const possible = known.slice(first).filter(({ fromMs }, index) => index === 0 || fromMs <= answeredMs!);
-    // By a clock that is ahead a session may look expired that is not.
+    // A clock that is ahead may show a live session as expired.
     if (json.status === 'expired' && json.pending_tool_calls.length === 0) continue;
     if (!possible.some(({ told }) => isDeepStrictEqual(told, json.pending_tool_calls))) {
       wrong.push(

@@ -190,7 +190,7 @@ function understood(
   const asked = messages.findLastIndex(({ role }) => role === 'user');
   let from = asked + 1;
   let prompt = messages[asked]?.content ?? '';
-  // A turn that answers calls goes on behind their results.
+  // A turn that answers tool calls continues after their results.
   for (let at = from; at < messages.length; at++) {
     const message = messages[at]!;
     const answered =
@@ -235,9 +235,7 @@ function checkTexts(oracle: Oracle, history: History): string[] {
   return wrong;
 }
 
-/**
- * The texts of a history, those of a reply's rounds as one, without the sentence that stands for a reply that was cut.
- */
+/** Texts of a history, with the rounds of a reply joined, without the sentence that replaces a cut reply. */
 function joined(messages: readonly ModelMessage[]): string[] {
   const texts: string[] = [];
   let last = '';
@@ -254,7 +252,7 @@ function joined(messages: readonly ModelMessage[]): string[] {
 const isBridge = (messages: readonly ModelMessage[], index: number): boolean =>
   messages[index]!.content === cutReply && messages[index - 1]?.role === 'tool';
 
-/** No request is charged twice, whatever became of the answers on the way. */
+/** No request is charged twice, with any answers lost on the way. */
 function checkCharges({ takes }: Oracle, { asked }: History): string[] {
   const charged = grouped(takes, ({ keyId }) => keyId);
   const arrived = grouped(

@@ -61,8 +61,7 @@ const perMode: Readonly<Record<World['mode'], readonly FaultName[]>> = {
 };
 
 /**
- * Some of the faults of the mode, one after the other and each in a run of its own pace; resolves when all of it is
- * over.
+ * Runs some of the faults of the mode, one after the other and each at a separate pace; resolves when all have ended.
  */
 export async function runFaults(world: World, untilMs: number): Promise<void> {
   const { scheduler, mode, hosts, history } = world;

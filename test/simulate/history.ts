@@ -62,7 +62,7 @@ export interface Asked {
   headers: Readonly<Record<string, string>>;
   json: any;
   stream: Stream | null;
-  /** Nothing more will come. */
+  /** Marks the end of the entries. */
   over: boolean;
   /** A process has taken it. */
   arrived: boolean;
@@ -92,7 +92,7 @@ export interface Reached {
   readonly callId: string;
   readonly turnId: string;
   readonly name: string;
-  /** How many entries the history had by then. */
+  /** Number of entries in the history at that time. */
   readonly after: number;
   readonly atMs: number;
 }
@@ -106,22 +106,22 @@ export class History {
   readonly logged: string[] = [];
   /** When a host was killed, or ended. */
   readonly deaths: { readonly host: string; readonly atMs: number }[] = [];
-  /** Violations found while the run went on. */
+  /** Violations found during the run. */
   readonly wrong: string[] = [];
   readonly #scheduler: Scheduler;
   readonly #hash = createHash('sha256');
-  readonly #tell: ((line: string) => void) | null;
+  readonly #notify: ((line: string) => void) | null;
 
-  /** `tell` is given each line as it is written. */
-  constructor(scheduler: Scheduler, tell: ((line: string) => void) | null) {
+  /** Constructs a history. `notify` receives each line as it is written. */
+  constructor(scheduler: Scheduler, notify: ((line: string) => void) | null) {
     this.#scheduler = scheduler;
-    this.#tell = tell;
+    this.#notify = notify;
   }
 
   note(line: string): void {
     const timed = `${String(this.#scheduler.now).padStart(7)} ${line}`;
     this.#hash.update(timed);
-    this.#tell?.(timed);
+    this.#notify?.(timed);
   }
 
   reach(reached: Pick<Reached, 'host' | 'callId' | 'turnId' | 'name'>): void {
@@ -144,7 +144,7 @@ export class History {
   }
 }
 
-/** Short enough to read, long enough to tell two runs apart. */
+/** Length that is short enough to read and long enough to identify a run. */
 function brief(value: unknown): string {
   const text = JSON.stringify(value) ?? 'undefined';
   return text.length <= 160

@@ -29,7 +29,7 @@ import { performOn, recorded, simulatedStore } from './store.ts';
 import { simulatedCaller } from './tool.ts';
 import { operatorToken, type World } from './world.ts';
 
-/** How long a turn may run, in milliseconds: short, so that the limit is met. */
+/** Milliseconds that a turn may run: short, so that the limit is reached. */
 export const turnMsMax = 20_000;
 
 const metrics = openMetrics(
@@ -61,7 +61,7 @@ export class SimulatedHost {
     this.name = name;
   }
 
-  /** The gate of the process that takes requests now; null while there is none. */
+  /** Gate of the process that takes requests now; null between processes. */
   get gate(): Gate | null {
     return this.#life?.gate ?? null;
   }
@@ -157,8 +157,8 @@ export class SimulatedHost {
   }
 
   /**
-   * The store within the process. It goes on beside the gate: replies of its disk are not gated, its answers wait for
-   * the process.
+   * The store within the process. It works beside the gate: replies of its disk are not gated, its answers wait for the
+   * process.
    */
   async #embedded(name: string, gate: Gate, clock: SimulatedClock): Promise<Store> {
     const { rows, history, bug } = this.#world;
@@ -203,7 +203,7 @@ export class SimulatedHost {
     this.#life?.gate.resume();
   }
 
-  /** As by `kill -9`: nothing of it goes on, and bytes sent before may still arrive. */
+  /** Ends the process as by `kill -9`: it does no more, and bytes sent before may still arrive. */
   crash(): void {
     const life = this.#life;
     if (life === null) return;
@@ -219,7 +219,7 @@ export class SimulatedHost {
     this.#connections.clear();
   }
 
-  /** As by SIGTERM, with less patience; resolves when the process has gone. */
+  /** Ends the process as by SIGTERM, with less patience; resolves when the process has gone. */
   async drain(): Promise<void> {
     const life = this.#life;
     if (life === null) return;
@@ -237,7 +237,7 @@ export class SimulatedHost {
     if (this.#life !== null) this.#life.clock.aheadMs = aheadMs;
   }
 
-  /** Its way to the store; null while there is no process. */
+  /** Connection of the process to the store; null between processes. */
   get store(): Store | null {
     return this.#life?.services.store ?? null;
   }

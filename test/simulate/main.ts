@@ -1,4 +1,4 @@
-/** `npm run simulate`: whole worlds from seeds; `--help` tells which. */
+/** `npm run simulate`: whole worlds from seeds; `--help` lists the options. */
 import { randomInt } from 'node:crypto';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { InvalidArgumentError, Option } from 'commander';
@@ -66,7 +66,7 @@ function go(seed: number, { mode, bug }: Wanted, options: RunOptions = {}): Prom
   return run(seed, mode ?? made?.mode ?? modeOf(seed), { ...options, bug: made });
 }
 
-/** How to see it again. */
+/** Prints the command that repeats the run. */
 const again = ({ seed, mode }: Verdict, { bug }: Wanted): string =>
   `npm run simulate -- --seed ${seed} --mode ${mode}${bug === null ? '' : ` --bug ${JSON.stringify(bug)}`}`;
 

@@ -88,7 +88,7 @@ function flood(random: Random, number: number): Plan {
   };
 }
 
-/** In two, within a character where there is one of two halves. */
+/** Splits the text in two, within a character that has two halves if there is one. */
 function halves(piece: string): string[] {
   const high = [...piece.matchAll(/[\ud800-\udbff]/g)][0];
   const at = high === undefined ? 1 : high.index + 1;

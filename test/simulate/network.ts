@@ -147,7 +147,7 @@ export class Connection implements Exchange {
     this.#changed();
   }
 
-  /** In order, however long each takes. */
+  /** Delivers in order, with any delay of each. */
   #send(arrive: () => void): void {
     if (this.gone || this.asked.over) return;
     const { scheduler, weather, bug } = this.#world;

@@ -32,7 +32,7 @@ import { answeringOf, type Entry, type StepEntry } from './history.ts';
 
 export interface TurnState {
   readonly turn: Turn;
-  /** Its name by its chat: the person's message, or the calls that it answers. */
+  /** Name of the turn by its chat: the person's message, or the tool calls that it answers. */
   readonly prompt: string;
   /** The session's earlier messages, without empty ones. */
   readonly before: readonly string[];
@@ -40,19 +40,13 @@ export interface TurnState {
   readonly leaseUntilMs: number;
   readonly slotUntilMs: number;
   readonly text: string;
-  /**
-   * How many code points of it readers may see while it streams: -1 while nobody may know of it, Infinity without a
-   * gate.
-   */
+  /** Code points that readers may see while it streams: -1 while it is hidden from all, Infinity without a gate. */
   readonly released: number;
   readonly begun: { readonly version: number; readonly fence: Fence };
   readonly finished: { readonly version: number; readonly fence: Fence } | null;
-  /** Why it was first asked to stop by another process than its owner's. */
+  /** Reason of the first stop request by a process that is not its owner. */
   readonly stop: StopRequest | null;
-  /**
-   * The stop request that the process that seized it was told: a later request may come when the turn is sealed
-   * already.
-   */
+  /** The stop request that the process that seized it got: a later request may come when the turn is already sealed. */
   readonly stopSeized: StopRequest | null;
 }
 
@@ -115,7 +109,7 @@ export class Oracle {
   readonly wrong: string[] = [];
   readonly #snapshots: State[] = [];
   #heard = 0;
-  /** One process has the store to itself: while it lives its turns do, whatever its clock says. */
+  /** One process has the store to itself: its turns live as long as it does, with any clock. */
   readonly #alone: boolean;
   #persisted = new Map<string, bucketOf.Bucket>();
 
@@ -265,7 +259,7 @@ export class Oracle {
     const slot = step.slot?.name === 'api' ? step.slot : null;
     const ceiling = slot?.ceiling ?? Infinity;
     if (taken >= ceiling) this.#fault('slots', `${turn.id} began as number ${taken + 1} of ${ceiling}`);
-    // By the clock of the process that began it; the session's end is known from its creation.
+    // Time on the clock of the process that began it; the session's end is known from its creation.
     if (earlier !== undefined && turn.createdAt >= earlier.session.createdAt + earlier.session.maxCallSeconds)
       this.#fault('states', `${turn.id} began after the time of ${session.id}`);
     const moved = this.#move(session, step, answer.version, 'begun');
@@ -288,7 +282,7 @@ export class Oracle {
     this.state.sessions.set(session.id, { ...moved, turnIds: [...moved.turnIds, turn.id] });
   }
 
-  /** Whatever a writer does, it must own the turn. */
+  /** A writer must own the turn for every write. */
   #owned(turnId: string, fence: Fence, what: string): TurnState | null {
     const known = this.state.turns.get(turnId);
     if (known !== undefined && same(known.fence, fence) && known.finished === null) return known;
@@ -391,7 +385,7 @@ export class Oracle {
     if (this.state.withdrawn.has(turn.id) || this.state.unbegun.has(turn.id)) return;
     const known = this.state.turns.get(turn.id);
     if (known === undefined) {
-      // It may never begin from now on.
+      // The turn may never begin from now on.
       this.state.unbegun.add(turn.id);
       this.#move(session, step, moved, 'withdrawn');
       return;
@@ -457,8 +451,8 @@ export class Oracle {
   }
 
   /**
-   * The messages of a session that a model may be sent, without empty ones; a reply that goes on after its calls were
-   * answered is one.
+   * Messages of a session that a model may be sent, without empty ones; a reply that continues after its tool calls
+   * were answered is one message.
    */
   said({ greeting, turnIds }: SessionState): string[] {
     const texts = greeting === null ? [] : [greeting];

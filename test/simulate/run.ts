@@ -38,9 +38,7 @@ export interface RunOptions {
   readonly tell?: ((line: string) => void) | null;
 }
 
-/**
- * How long clients act and things go wrong, in simulated milliseconds, and how long all of it may take to come to rest.
- */
+/** Simulated milliseconds in which clients act and faults happen, and in which the world comes to rest. */
 const storyMs = 60_000;
 const restMs = 200_000;
 
@@ -198,7 +196,7 @@ async function live(world: World): Promise<void> {
     await host.start();
   }
   await acting;
-  // Whatever is in flight has a time limit, and whatever a dead process left is found by a sweep.
+  // Every turn in flight has a time limit, and a sweep finds the turns of a dead process.
   await scheduler.sleep(70_000);
   await new Client(world, gossip, seeds.keys.at(-1)!, 'survey').survey();
   await probe(world, gossip);
@@ -208,7 +206,7 @@ async function live(world: World): Promise<void> {
   await scheduler.sleep(10_000);
 }
 
-/** As many turns at once as there are slots: a leaked slot is missing now, and a doubled one is one too many. */
+/** Begins as many turns at once as there are slots: a leaked slot is missing now, and a doubled one gives an extra turn. */
 async function probe(world: World, gossip: Gossip): Promise<void> {
   const { seeds, history, scheduler } = world;
   const client = new Client(world, gossip, seeds.keys.at(-1)!, 'probe');
@@ -253,14 +251,15 @@ async function bereave(world: World, gossip: Gossip): Promise<void> {
   host.crash();
   if (mode === 'embedded' || hosts.length === 1) void host.start();
   await scheduler.sleep(mode === 'embedded' ? 1000 : limits.leaseMs + 1000);
-  // Its client may have begun another.
+  // The client may have begun another turn.
   if (left === null || (await activeTurn()) === left)
     history.wrong.push(`liveness: the turn ${left} of a process that died is in flight still`);
   await host.start();
 }
 
 /**
- * A process dies with a turn shortly before its session's time is over: by when another must have cut it (promise P10).
+ * A process may die with a turn shortly before its session expires: the time by which another must have cut it (promise
+ * P10).
  */
 async function outlive({ seeds, history, scheduler, hosts, server, ...world }: World, gossip: Gossip): Promise<void> {
   const { random } = scheduler;

@@ -88,7 +88,7 @@ export class Server {
     return this.#snapshots.length;
   }
 
-  /** Another server takes over, with the state of a snapshot: leases go on as they stand there. */
+  /** Another server takes over, with the state of a snapshot: leases continue as they are in it. */
   async failover(to: number): Promise<void> {
     this.#rows = await this.#snapshots[to]!.copy();
     this.#store = new EmbeddedStore(this.#rows);

@@ -48,7 +48,7 @@ interface Reply {
   readonly turn: Turn;
   readonly fence: Fence;
   readonly points: readonly string[];
-  /** How many code points readers may see: -1 while the turn is hidden, null without a gate. */
+  /** Code points that readers may see: -1 while the turn is hidden, null without a gate. */
   released: number | null;
 }
 
@@ -99,7 +99,7 @@ export class Speaker {
     if (stored !== null) await this.#end(reply, stored, random.chance(0.7));
   }
 
-  /** A session that waits for its next message; null if there is none. */
+  /** Session that waits for its next message; null if no session does. */
   async #session(): Promise<Versioned<Session> | null> {
     const { store, clock, ids } = this.#parts;
     const { workspaceId, assistantIds } = this.#world.seeds;

@@ -26,7 +26,7 @@ const settings = {
 export type FunctionName = keyof typeof settings;
 export const functionNames = Object.keys(settings) as FunctionName[];
 
-/** How often a call may reach its tool. */
+/** Number of times that a call may reach its tool. */
 export const reachesMax = (name: string): number => (name === 'again' ? 3 : name === 'mine' ? 0 : 1);
 
 export const simulatedTool = (name: FunctionName, id: string, workspaceId: string, createdAt: number): Tool => ({

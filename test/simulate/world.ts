@@ -18,7 +18,7 @@ export const modeOf = (seed: number): Mode => modes[seed % modes.length]!;
 
 /** Typical times in milliseconds, and probabilities. */
 export interface Weather {
-  /** On the way between a process and the shared store, or a client. */
+  /** Between a process and the shared store, or a client. */
   netMs: number;
   losesRequests: number;
   losesReplies: number;
@@ -86,7 +86,7 @@ const verbs = [
   ],
 ] as const satisfies readonly StepName[];
 
-/** Nothing goes wrong. */
+/** A world without faults. */
 const calm = {
   losesRequests: 0,
   losesReplies: 0,
@@ -100,7 +100,7 @@ const calm = {
   mutes: null,
 };
 
-/** Each run has a weather of its own, so that what needs much of one fault and none of another comes up too. */
+/** Each run has a separate weather, so that bugs that need much of one fault and little of another show too. */
 export function drawWeather(random: Random): Weather {
   const often = (probability: number): number => (random.chance(0.5) ? 0 : random.next() * probability);
   return {
@@ -144,7 +144,7 @@ export interface World {
   readonly bug: Bug | null;
   /** The store's server, in the shared modes. */
   readonly server: Server;
-  /** In the embedded mode: the rows on its disk, and the process that has it open. */
+  /** Rows on the disk of the embedded mode, and the process that has it open. */
   readonly rows: MemoryEngine;
   disk: Disk | null;
   /** Processes that do not reach the server. */

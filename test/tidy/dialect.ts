@@ -7,9 +7,6 @@ const left: readonly string[] = [
   'machines/dialogue.ts',
   'src/conversation/call/',
   'src/conversation/realtime/',
-  'src/providers/',
-  'test/faults/',
-  'test/simulate/',
   'test/store/',
   'test/',
 ];

@@ -18,8 +18,8 @@ export class AddressRefused extends Error {}
 const globalUnicast = ipaddr.IPv6.parseCIDR('2000::/3');
 
 /**
- * Whether an address is public unicast; false for text that is no address. IPv6 outside 2000::/3 is refused, whatever
- * its range is called: nothing there is assigned, and some of it embeds IPv4 addresses.
+ * Whether an address is public unicast; false for text that is no address. IPv6 outside 2000::/3 is refused, under any
+ * name of its range: nothing there is assigned, and some of it embeds IPv4 addresses.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
@@ -39,8 +39,8 @@ export const isPrivateAddress = (address: string): boolean =>
 
 /**
  * Returns a check of addresses. Without encryption (`secure` false) the provider's key must not leave the private
- * network. Link-local addresses and those of cloud metadata are refused whatever is allowed: they would give a caller
- * this machine's own credentials.
+ * network. Link-local and cloud metadata addresses are always refused: they would give a caller this machine's
+ * own credentials.
  */
 export function mayCall(secure: boolean, allowPrivate: boolean): (address: string) => boolean {
   if (!secure && !allowPrivate) return () => false;

@@ -11,11 +11,11 @@ import type { Target } from './target.ts';
 export interface ProviderBounds {
   /** From the name look-up to the end of the TLS handshake, in milliseconds. */
   readonly connectMs: number;
-  /** Without a byte of the answer, in milliseconds. */
+  /** Milliseconds without a byte of the response. */
   readonly silenceMs: number;
   /** From `outputEnded` or `release` to the end of the answer, in milliseconds. */
   readonly graceMs: number;
-  /** How many bytes of an unwanted body are read so that its connection can be reused. */
+  /** Bytes of an unwanted body that are read so that its connection can be reused. */
   readonly errorBytesMax: number;
 }
 
@@ -58,7 +58,7 @@ export interface ProviderCall {
 /** The statuses whose bodies may name what a provider refuses; a gateway without an endpoint that takes it says 404. */
 const tellsWhy: ReadonlySet<number> = new Set([400, 404, 413, 422, 500]);
 
-/** `open` calls the listener, `draining` discards data, `closed` is over. */
+/** State of the exchange: `open` calls the listener, `draining` discards data, `closed` has ended. */
 export class ProviderExchange implements ConnectionUser, ProviderCall {
   readonly #clock: Clock;
   readonly #bounds: ProviderBounds;
@@ -74,7 +74,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   #began = false;
   #held = false;
   #quietSince: number;
-  /** When the grace is over; null before `outputEnded` and `release`. */
+  /** Time at which the grace period ends; null before `outputEnded` and `release`. */
   #graceUntil: number | null = null;
   #drained = 0;
   /** A refusal whose body comes; the listener hears of both together. */
@@ -90,7 +90,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     this.#timer = clock.after(bounds.silenceMs, () => this.#checkDeadlines());
   }
 
-  /** `once`: on a connection of its own, whose loss is reported whenever it comes. */
+  /** Sends the request. `once`: uses a new connection for this request alone, whose loss is always reported. */
   send(target: Target, request: Buffer, once = false): void {
     this.#repeat = once ? null : () => this.#send(target, request, true);
     this.#send(target, request, once);
@@ -126,7 +126,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     connection?.destroy();
   }
 
-  /** While the caller does not read, the provider's silence is not its own. */
+  /** Stops reading. Silence does not count against the provider while the caller does not read. */
   hold(): void {
     this.#held = true;
     this.#connection?.hold();

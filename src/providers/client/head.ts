@@ -5,7 +5,7 @@
 
 export interface ResponseHead {
   readonly status: number;
-  /** In lower case, empty if absent. */
+  /** Value in lower case, empty if absent. */
   readonly contentType: string;
   readonly contentEncoding: string;
   /** `Mcp-Session-Id`, empty if absent. */
@@ -15,8 +15,8 @@ export interface ResponseHead {
   /** The length of the body in bytes, or how its end is marked. */
   readonly body: number | 'chunked' | 'until close';
   /**
-   * How long the server keeps the connection after the answer, in milliseconds: 0 if it closes it, Infinity if it does
-   * not say.
+   * Milliseconds for which the server keeps the connection after the response: 0 if it closes the connection, Infinity
+   * if it does not say.
    */
   readonly keptMs: number;
 }
@@ -31,8 +31,8 @@ export const isHeaderLine = (line: string): boolean => headerLine.test(line);
 const foldedLine = /^[\t ][\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Whether a line goes on with the header line before it, as old servers fold them. A client reads the fold as a space
- * (RFC 9112, 5.2).
+ * Whether a line continues the header line before it, as old servers fold them. A client reads the fold as a space (RFC
+ * 9112, 5.2).
  */
 export const isFoldedLine = (line: string): boolean => foldedLine.test(line);
 
@@ -41,7 +41,7 @@ const timeoutValue = /\btimeout\s{0,9}=\s{0,9}"?(\d{1,9})/;
 
 export class HeadReader {
   #status = 0;
-  /** The header line before, which the next one may go on with. */
+  /** The header line before, which the next line may continue. */
   #last = '';
   #version = '1';
   #keeping = false;

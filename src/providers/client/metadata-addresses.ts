@@ -7,7 +7,10 @@ import ipaddr from 'ipaddr.js';
 
 type Cidr<T> = [T, number];
 
-/** Single addresses: those of most clouds, and of Amazon's containers, Tencent, Scaleway, Alibaba, Azure and Oracle. */
+/**
+ * Single addresses of the metadata services of most clouds, and of Amazon's containers, Tencent, Scaleway, Alibaba,
+ * Azure and Oracle.
+ */
 const metadata4: readonly Cidr<ipaddr.IPv4>[] = [
   '169.254.169.254',
   '169.254.170.2',
@@ -76,7 +79,7 @@ function isMetadata6(address: ipaddr.IPv6): boolean {
   );
 }
 
-/** The addresses that a translator may read in the bytes. Teredo inverts those of the client. */
+/** The addresses that a translator may read in the bytes. Teredo inverts the bits of the client's address. */
 function embedded4(bytes: readonly number[]): ipaddr.IPv4[] {
   const client = bytes.slice(12).map((byte) => byte ^ 0xff);
   const found = embeddings.map((offsets) => offsets.map((offset) => bytes[offset]!));

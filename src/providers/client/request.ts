@@ -15,7 +15,7 @@ export interface ProviderGet {
 
 export interface ProviderPost extends Omit<ProviderGet, 'method'> {
   readonly body: string | Uint8Array;
-  /** It is sent on a connection of its own and never again: what it asks for must not be done twice. */
+  /** Sends the request on a new connection and never repeats it, because its effect must not happen twice. */
   readonly once?: true;
 }
 

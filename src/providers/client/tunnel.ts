@@ -29,7 +29,7 @@ export interface TunnelOptions {
   readonly port: number;
   /** The guarded look-up. */
   readonly lookup: LookupFunction;
-  /** Goes on over the open tunnel; returns the socket that the connection uses from then on. */
+  /** Continues over the open tunnel; returns the socket that the connection uses from then on. */
   opened(tunnel: Socket): Socket;
   /** The tunnel could not be opened, or was closed before it was open. */
   failed(error: Error | null): void;

@@ -26,7 +26,7 @@ import { reasoningOf } from './reasoning.ts';
 import type { Reasoning } from './reasoning.ts';
 import { StreamReader } from './stream.ts';
 
-/** An answer as it is read: each has a dialect of its own. */
+/** Reads a provider's answer as it arrives; each answer has its own dialect. */
 export interface Reading {
   readonly dialect: () => Dialect;
   readonly reasoning: ReasoningMode;
@@ -140,7 +140,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
 
   finish(): void {
     if (this.#settled) return;
-    // An answer that was never begun is none, however it was closed.
+    // An answer without any output is a failure, however it closed.
     if (!this.#begun && !this.#complete) return this.fail('malformed');
     this.#accept();
     this.#say(this.#reasoning?.rest() ?? '');
@@ -214,7 +214,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #say(text: string): void {
     if (text === '') return;
     this.#call?.outputBegan();
-    // Where it was not the end after all, the grace begins anew.
+    // Restarts the grace period if more output arrived after the supposed end.
     if (this.#complete) this.#call?.outputEnded();
     this.#sink.text(text);
   }

@@ -137,8 +137,8 @@ interface Shape {
 }
 
 /**
- * The messages in the words of this API: results are blocks of the user's, and those of one round are one message with
- * what the user says next.
+ * The messages in the format of this API: tool results are blocks of a user message. The results of one round share a
+ * message with the next text of the user.
  */
 function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessage[] {
   const found: ApiMessage[] = [];
@@ -276,7 +276,8 @@ function messagesApi(): Dialect {
           return answer.finish();
         case 'message':
           return whole(answer, event);
-        // `ping`, block boundaries, and whatever kinds the API gains: its versioning asks clients to pass over them.
+        // Ignores `ping`, block boundaries and unknown kinds of events: the API's versioning asks clients to ignore
+        // kinds that it adds.
       }
     },
     whole,

@@ -217,7 +217,7 @@ export class Attempts {
   }
 }
 
-/** How providers say that a request is too long. */
+/** Phrases by which providers say that a request is too long. */
 const tooLongWords: readonly RegExp[] = [
   /context[_ -]?(?:length|window|size|limit)/i,
   /maximum (?:context|model|prompt|input|sequence) length/i,

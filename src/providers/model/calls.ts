@@ -27,7 +27,7 @@ export interface CallsOf {
   readonly origin: string;
   /** Our names by those that the model may call. */
   readonly offered: ReadonlyMap<string, string>;
-  /** The part of what is kept for the turn that is stored with the calls; null if there is none. */
+  /** Returns the part of the kept fields that is stored with the tool calls; null if nothing is stored. */
   storedOf(kept: readonly Json[]): Json | null;
 }
 

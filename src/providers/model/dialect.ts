@@ -4,13 +4,13 @@ import type { AnswerCut, ModelFailure, ModelUsage } from '../model.ts';
 
 /** Receives the parts of an event or a whole answer. */
 export interface Teller {
-  /** How often it was told a piece of the answer. */
+  /** Number of events that reported a piece of the answer. */
   readonly texts: number;
-  /** There is an answer, even if no text of it has come. */
+  /** Reports that the answer has begun, even if it has no text yet. */
   begin(): void;
   /** A piece of the answer; an empty one is nothing. */
   text(piece: string): void;
-  /** A piece of the reasoning, from a field of its own; an empty one is nothing. */
+  /** A piece of the reasoning from a separate field; an empty piece is ignored. */
   reasoning(piece: string): void;
   /** A part of a call of a tool. */
   call(part: CallPart): void;
@@ -23,11 +23,14 @@ export interface Teller {
   keepFields(fields: Json): void;
   /** Token counts so far: the newest count, since some endpoints send them with every event. */
   usage(usage: ModelUsage): void;
-  /** All of the answer has come, whatever follows or does not; `cut`: why it is not whole, null if it is. */
+  /**
+   * Reports that the answer is complete; later data is ignored. `cut`: reason for which the answer is incomplete, null
+   * if it is complete.
+   */
   complete(cut: AnswerCut | null): void;
   /** The answer is a refusal: its calls are not made. */
   refuse(): void;
-  /** The answer is over. */
+  /** Reports that the answer has ended. */
   finish(): void;
   /** The answer cannot be used: the rest of it is ignored. `said` is its error, if it is one. */
   fail(failure: ModelFailure, said?: string): void;
@@ -35,7 +38,7 @@ export interface Teller {
 
 /** A part of a call of a tool, as streams bring them: a call begins with its name, and its arguments come in pieces. */
 export interface CallPart {
-  /** Its place among the calls; null where the endpoint gives none. */
+  /** Index among the tool calls; null if the endpoint sends no index. */
   readonly index: number | null;
   /** Null where this part has none. */
   readonly id: string | null;
@@ -43,7 +46,7 @@ export interface CallPart {
   readonly arguments: string;
   /** Whether it certainly begins a call. */
   readonly begins: boolean;
-  /** Its fields that are not known here; null for none. */
+  /** Unknown fields of the tool call; null if it has only known ones. */
   readonly fields: Json | null;
 }
 
@@ -66,8 +69,8 @@ export const isError = (json: Json): boolean =>
 const noReasons: ReadonlySet<string> = new Set(['', 'null', 'none', 'nil', 'undefined']);
 
 /**
- * The words of endpoints for an answer that is not whole: those of OpenAI, Anthropic and Gemini, of gateways to them,
- * and of servers for local models.
+ * Values by which endpoints mark an incomplete answer: of OpenAI, Anthropic and Gemini, of gateways to them, and of
+ * servers for local models.
  */
 const cuts: readonly (readonly [cut: AnswerCut, reasons: RegExp])[] = [
   [

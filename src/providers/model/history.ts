@@ -33,15 +33,16 @@ export interface PastCall {
 
 export interface Cut {
   readonly messages: ModelMessage[];
-  /** How many messages did not fit. */
+  /** Number of messages that did not fit. */
   readonly leftOut: number;
 }
 
 /**
- * The end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and never in
- * part; the newest of the user's, and what follows it, stays whatever it costs. Messages without text are left out,
- * because providers refuse them; only the newest is what it is. A reply that was cut behind results has a sentence in
- * its place. An answer whose question did not fit goes with it, and so do calls of tools and their results.
+ * Returns the end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and
+ * never in part. The newest message of the user and all after it always stay. Messages without text are left out,
+ * because providers refuse them, unless an empty message is the newest. A reply that was cut after tool results gets a
+ * sentence in its place. An answer whose question did not fit is left out with it, as are tool calls with their
+ * results.
  */
 export function cutHistory(messages: readonly ModelMessage[], tokensMax: number): Cut {
   const newest = messages.length - 1;
@@ -118,7 +119,7 @@ export function declaredTools(
 const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelCallOfTool[] } =>
   message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
-/** A call as its model is told of it. */
+/** A tool call as it is sent to its model. */
 export const askedCall = ({
   id,
   name,
@@ -132,8 +133,8 @@ export const askedCall = ({
 });
 
 /**
- * The rounds of a reply, each with its calls and their results. Those of earlier turns are cut; `isLast`: those that it
- * waited for are this turn's.
+ * The rounds of a reply, each with its tool calls and their results. Results of earlier turns are shortened; `isLast`:
+ * the reply waited for its results, which belong to this turn.
  */
 function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
   const { role, content, toolCalls = [] } = message;
@@ -182,7 +183,7 @@ const unactedSentences: Partial<typeof sentences> = {
   refused: 'The tool refused the call. It has not acted.',
 };
 
-/** A call's result as the model is told of it. */
+/** The result of a tool call as it is sent to the model. */
 export function resultText({ status, output, error, reason, didNotAct, refusalText }: PastCall): string {
   if (status === 'completed') return output ?? '';
   if (refusalText !== undefined) return refusalText;

@@ -20,7 +20,7 @@ export function textOf(content: unknown): string {
   return partText(content);
 }
 
-/** The same of the reasoning in content parts. */
+/** Returns the reasoning of content parts. */
 export const thoughtOf = (content: unknown): string =>
   Array.isArray(content) ? content.map(partThought).join('') : partThought(content);
 

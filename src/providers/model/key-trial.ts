@@ -26,7 +26,7 @@ interface Told {
   readonly status: number | null;
 }
 
-/** The head of the answer tells; its body is not looked at. */
+/** The response's head decides; its body is not read. */
 function listModels(http: ProviderHttp, baseUrl: string, headers: Headers): Promise<Told> {
   return new Promise((resolve) => {
     const call: ProviderCall = http.get(

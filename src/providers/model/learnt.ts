@@ -5,13 +5,13 @@ export interface Lesson {
   /** The repairs of their requests. */
   readonly shape: number;
   /**
-   * A shape that was taken once where the plain one was refused without a reason; it is learnt when that happens again.
-   * Null if there is none.
+   * A request shape that was accepted once after the plain shape was refused without a reason; it is learnt when that
+   * happens again. Null if no shape is a candidate.
    */
   readonly trial: number | null;
   /** The definitions of functions that they refuse (see `definitionOf`). */
   readonly refused: ReadonlySet<string>;
-  /** How much of a history they take, in estimated tokens; null as long as none was too long. */
+  /** Estimated tokens of history that the model accepts; null until a history was too long. */
   readonly historyTokens: number | null;
 }
 
@@ -39,7 +39,7 @@ export function learntFrom(
   const before = shape & open;
   const others = shape & ~open;
   const guessed = accepted & ~before & ~named;
-  // A plain request that is taken tells against a guess that it had a use for.
+  // Drops a candidate shape once a plain request is accepted.
   const isPlain = accepted === before && trial !== null && (trial & ~open) === 0;
   if (guessed === 0) return { shape: accepted | others, trial: isPlain ? null : trial };
   if (trial === accepted) return { shape: accepted | others, trial: null };
@@ -48,7 +48,7 @@ export function learntFrom(
 
 export class Lessons {
   readonly #now: () => number;
-  /** By model, the one learnt longest ago first. */
+  /** Lessons by model, the oldest first. */
   readonly #known = new Map<string, Lesson & { readonly untilMs: number }>();
 
   /** `now` is monotonic, in milliseconds. */
@@ -56,7 +56,7 @@ export class Lessons {
     this.#now = now;
   }
 
-  /** A lesson is forgotten after a while: nothing tells that a model takes more than before. */
+  /** Returns a model's lesson. A lesson expires, because a provider does not announce that a model now accepts more. */
   of(model: string): Lesson {
     // Mostly nothing is known of any model, and the name is a long text that was just made.
     if (this.#known.size === 0) return nothingLearnt;

@@ -8,7 +8,7 @@ const letterFirst = /^[A-Za-z]/;
 const prefix = 'fn_';
 const charactersMax = 64;
 
-/** The name with a letter first. A name that would be too long ends in what tells it from others. */
+/** Returns the name with a letter first. A name that would be too long ends in a suffix that keeps it unique. */
 export function lettered(name: string): string {
   if (letterFirst.test(name)) return name;
   const whole = prefix + name;
@@ -27,7 +27,7 @@ export const namesByCalled = (offered: readonly ToolOffer[]): ReadonlyMap<string
 const namesOf = (messages: readonly ModelMessage[]): string[] =>
   messages.flatMap((message) => (isCalling(message) ? message.calls.map(({ name }) => name) : []));
 
-/** The repair of names, if the request has one of which the provider may not take the first character. */
+/** Returns the repair of function names; null if every name of the request begins with a letter. */
 export const openNameRepairs = ({ tools = [], closedTools = [], messages }: ModelRequest): number =>
   [...tools.map(({ name }) => name), ...closedTools.map(({ name }) => name), ...namesOf(messages)].every((name) =>
     letterFirst.test(name),

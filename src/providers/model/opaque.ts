@@ -18,7 +18,7 @@ export function originsOf(provider: string): (baseUrl: string) => string {
   };
 }
 
-/** The fields of an object that are not known and not empty; null if there are none. */
+/** Returns the unknown fields of an object that have a value; null for an object without such fields. */
 export function unknownFields(given: Json, known: ReadonlySet<string>): Json | null {
   let found: Record<string, unknown> | null = null;
   for (const [name, value] of Object.entries(given)) {

@@ -228,7 +228,7 @@ const keeping = (): Dialect => new ChatCompletions(true);
 class ChatCompletions implements Dialect {
   /** Text came in deltas: a whole message behind them repeats it. */
   #inDeltas = false;
-  /** The same of calls. */
+  /** Reads the tool calls of a stream event. */
   #callsInDeltas = false;
   /** Whether what the model thinks may have to go back with calls. */
   readonly #keeps: boolean;
@@ -339,7 +339,7 @@ function keepThoughts(answer: Teller, said: unknown): void {
   if (fields !== null) answer.keepFields(fields);
 }
 
-/** `areWhole`: they are those of a message. */
+/** Reads tool calls. `areWhole`: they come from a complete message, not from a stream event. */
 function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): void {
   for (const [at, call] of calls.entries()) {
     const { index, id } = call;

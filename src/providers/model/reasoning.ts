@@ -1,6 +1,6 @@
 /**
- * Separates a model's reasoning from its answer. Some models say it within their text, between tags at its beginning,
- * others in fields of their own.
+ * Separates a model's reasoning from its answer. Some models write the reasoning within their text, between tags at its
+ * beginning, others in separate fields.
  */
 import { limits } from '../../base/limits.ts';
 import type { ReasoningMode } from '../model.ts';

@@ -19,14 +19,14 @@ const ofDefinitions = /schema|\bparameters\b|\bdefinition\b/i;
 const schemaPath = /\bAt path '([^'\n]{1,200})':\s*([^>"\n]{0,200})/;
 const keywords = /\b(?:anyOf|oneOf|allOf|enum|const|items)\b|\$ref\b/g;
 
-/** Returns the names of the functions that a refusal is about; `offered`: those of the request, in its order. */
+/** Returns the names of the functions that a refusal is about; `offered`: the names in the request, in its order. */
 export function functionsNamed(said: string, offered: readonly ToolOffer[]): string[] {
   const numbers = [...said.matchAll(declarations)];
   // Services of AWS count from 1 where they say that it is a member.
   const found = (numbers.length > 0 ? numbers : [...said.matchAll(places)]).map(
     ([, place, member]) => offered[Number(place) - (member ? 1 : 0)]?.name,
   );
-  // A name alone may be that of a call in the history.
+  // A name alone may belong to a tool call in the history.
   const isOfMessages = (repairsNamed(said) & ~bodyRepairs & ~repairs.noOpaque) !== 0;
   if (found.length > 0 || isOfMessages || !ofDefinitions.test(said)) return among(found, offered);
   const named = among(

@@ -1,7 +1,7 @@
 /** A call that fails before anything is sent. */
 import type { ModelCall, ModelFailure, ModelSink } from '../model.ts';
 
-/** Tells the sink in a microtask, since a sink is never called before `start` has returned. */
+/** Reports to the sink in a microtask, because a sink is never called before `start` has returned. */
 export function refuseCall(sink: ModelSink, failure: ModelFailure): ModelCall {
   let cancelled = false;
   queueMicrotask(() => {

@@ -98,7 +98,7 @@ const idsPlace = /\btool_(?:calls|use)(?:\[\d{1,3}\]|\.\d{1,3})?\.id\b/i;
 /** A field of the reasoning, not of the effort that is put into it. */
 const ofThoughts = /\breasoning(?:_content|_details)?\b(?!_)|\bthinking\b|content\[\]\.thinking/i;
 
-/** OpenRouter's words around those of Gemini. */
+/** OpenRouter wraps the error texts of Gemini. */
 const ofDetails = /\breasoning[ _]details to be preserved\b/i;
 
 const namings: readonly Naming[] = [
@@ -145,7 +145,7 @@ const namings: readonly Naming[] = [
 /** The repairs that the words of a refusal ask for: both of the bound for either of its fields. */
 export function repairsNamed(said: string): number {
   const of = (text: string): number => namings.reduce((all, [repair, words]) => (words(text) ? all | repair : all), 0);
-  // Where a member says which parameter it is, the words around it may name others that are fine.
+  // A refusal that names the parameter in a field may mention valid parameters in its text.
   const parameter = /"param"\s*:\s*"([^"]{1,64})"/.exec(said)?.[1];
   const found = (parameter === undefined ? 0 : of(parameter)) || of(said);
   return found === 0 && refusesField.test(said) ? repairs.noOpaque : found;

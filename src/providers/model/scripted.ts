@@ -59,7 +59,7 @@ function callAsked(messages: readonly ModelMessage[]): { name: string; arguments
   return found === null ? null : { name: found[1]!, arguments: found[2]! };
 }
 
-/** Its answer to a call is what the tools returned. */
+/** After a tool call the answer is the tools' output. */
 function answerTo(messages: readonly ModelMessage[], assistantName: string): string {
   const behind = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
   const results = behind.filter(({ role }) => role === 'tool');

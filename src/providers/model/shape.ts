@@ -17,7 +17,9 @@ export class ShapeSearch {
   named = 0;
   /** The repairs that the request has a use for. */
   readonly #open: number;
-  /** A shape that was taken once where the first one was refused without a reason; null if there is none. */
+  /**
+   * A shape that was accepted once after the first one was refused without a reason; null if no shape is a candidate.
+   */
   readonly #trial: number | null;
   readonly #refused: number[] = [];
   readonly #refusedBounds: number[] = [];

@@ -125,8 +125,8 @@ class EventReader {
 const endMark = /^\[\s*(?:done|end|eos|stop|finish|finished|complete|completed)\s*\]$|^(?:done|end)$/i;
 
 /**
- * Keeps nothing of whole events, so streams share it: a parser of its own would be 2 KB of each turn. Null while it
- * reads.
+ * Parser that streams share, because it keeps no state after a whole event and one parser per turn would cost 2 KB.
+ * Null while a stream uses it.
  */
 let idle: EventReader | null = null;
 

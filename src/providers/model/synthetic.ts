@@ -144,7 +144,7 @@ function exampleOf(schema: unknown): unknown {
   return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name])]));
 }
 
-/** How many pieces are given before the other work of the process gets its turn. */
+/** Number of pieces sent before the process serves its other work. */
 const burst = 128;
 
 function play(clock: Clock, settings: SyntheticSettings, request: ModelRequest, sink: ModelSink): ModelCall {
@@ -161,7 +161,7 @@ function play(clock: Clock, settings: SyntheticSettings, request: ModelRequest, 
       sink.end();
     }
   };
-  // Pieces are due at times counted from the start, so the pace holds whatever the resolution of the clock.
+  // Due times count from the start, so the pace does not depend on the resolution of the clock.
   const dueIn = (): number => firstMs + given * delayMs - (clock.monotonic() - startedAt);
   const step = (): void => {
     for (let i = 0; i < burst && given < stopAt && dueIn() <= 0; i++) {

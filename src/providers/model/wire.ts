@@ -89,7 +89,7 @@ export function contentBesideCalls(content: string, shape: number): string | nul
 export const ownFields = ({ opaque }: ModelCallOfTool, origin: string, shape: number): Json | undefined =>
   opaque?.origin === origin && !(shape & repairs.noOpaque) ? opaque.call : undefined;
 
-/** The same of the round that ended in these calls. */
+/** Returns the unknown fields of the round that ended in these tool calls. */
 export const roundFields = ([first]: Calls, origin: string, shape: number): Json | undefined =>
   first.opaque?.origin === origin && !(shape & repairs.noOpaque) ? first.opaque.round : undefined;
 
@@ -110,7 +110,9 @@ export function openMessageRepairs(messages: readonly ModelMessage[], origin: st
 /** Keywords that mean nothing to a model, and that some providers refuse. */
 const notes: ReadonlySet<string> = new Set(['$schema', '$id', '$comment']);
 
-/** A function as it is offered: of an object with properties, whatever a schema may leave out. */
+/**
+ * A function as it is offered: its schema is an object with properties, even if the tool's own schema leaves these out.
+ */
 export function wireFunction(
   { name, description, parameters }: ToolOffer,
   shape: number,

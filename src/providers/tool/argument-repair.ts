@@ -1,12 +1,13 @@
 /**
- * Arguments that models write beside their schema and mean otherwise: a `null` for what is left out, and a text that
- * holds the value.
+ * Repairs arguments that models write against their schema but mean otherwise: `null` for an omitted property, and a
+ * text that contains the JSON value.
  */
 import { isObject, type Json } from '../../base/json.ts';
 import { stepsExhausted, SchemaCheck } from './schema-check.ts';
 
 /**
- * The arguments with those mended that do not fit. `parsed`: the value that a text holds; undefined if it holds none.
+ * Returns the arguments, repaired where they do not match. `parsed`: returns the value that a text contains; undefined
+ * if it contains no JSON value.
  */
 export function repairArguments(root: Json, given: Json, parsed: (text: string) => unknown): Json {
   try {
@@ -39,7 +40,7 @@ class ArgumentRepair {
     return found;
   }
 
-  /** The value as the first of the schemas takes it that it can be mended for. */
+  /** Repairs the value for the first alternative that then accepts it. */
   #chosen(schemas: unknown, value: unknown): unknown {
     for (const each of Array.isArray(schemas) ? schemas : []) {
       const found = this.repair(each, value);
@@ -48,7 +49,7 @@ class ArgumentRepair {
     return value;
   }
 
-  /** The value that a text holds, where the schema takes that and not the text. */
+  /** Returns the value in a text, if the schema accepts that value and not the text. */
   #held(schema: Json, text: string): unknown {
     const value = this.#parsed(text);
     if (value === undefined || value === null || typeof value === 'string') return text;
@@ -74,7 +75,7 @@ class ArgumentRepair {
 }
 
 function itemSchema({ items, prefixItems }: Json, index: number): unknown {
-  // Before 2020 the first items stood in `items` itself.
+  // JSON Schema before 2020 has the first items in `items` itself.
   const first = Array.isArray(items) ? items : prefixItems;
   if (Array.isArray(first) && index < first.length) return first[index];
   return Array.isArray(items) ? undefined : items;

@@ -8,13 +8,13 @@ import { schemaError } from './schema-error.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Arguments that are nested more deeply than this are none: what comes later would need a stack as deep. */
+/** Maximum nesting of arguments. Rejects deeper nesting: later recursion would overflow the stack. */
 export const argumentsNestingMax = 100;
 
 const tooDeep = `The arguments are nested more than ${argumentsNestingMax} deep.`;
 const tooLong = `The arguments have more than ${limits.toolArgumentsBytesMax / 1024} KiB.`;
 
-/** Names of properties are a model's, and may be long. */
+/** Shortens a sentence: names of properties come from a model and may be long. */
 const cut = (sentence: string): string =>
   codePoints(sentence) <= limits.toolSchemaErrorCharactersMax
     ? sentence
@@ -35,22 +35,21 @@ function isDeep(text: string): boolean {
 }
 
 /**
- * The object that a text is in JSON; null if it is none, too long, or nested too deeply. No text is an empty object.
+ * Parses the arguments; null if the text is not a JSON object, is too long or is nested too deeply. An empty text is an
+ * empty object.
  */
 export function argumentsOf(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
   return Buffer.byteLength(text) > limits.toolArgumentsBytesMax ? null : objectOf(text);
 }
 
-/** The object that a text of any length is in JSON; null if it is none, or nested too deeply. */
+/** Parses a JSON object of any length; null for another value or one that is nested too deeply. */
 export function objectOf(text: string): Record<string, unknown> | null {
   const value = valueOf(text);
   return isObject(value) ? value : null;
 }
 
-/**
- * The arguments as the function takes them, mended where a model writes them so; null if they do not fit its schema.
- */
+/** Returns the arguments, repaired where the model meant another value; null if they do not match the schema. */
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
   if (value === null || mayFit(parameters, value)) return value;
@@ -58,10 +57,10 @@ export function checkArguments(parameters: Schema, text: string): Record<string,
   return mayFit(parameters, found) ? found : null;
 }
 
-/** The value that a text is in JSON; undefined if it is none, or nested too deeply. */
+/** Parses a JSON value; undefined for invalid JSON or a value that is nested too deeply. */
 const valueOf = (text: string): unknown => (isDeep(text) ? undefined : parseValue(text));
 
-/** Why the function does not take what a model wrote as its arguments, in a sentence for the model. */
+/** Returns a sentence for the model that says why the function rejects its arguments. */
 export function argumentsError(parameters: Schema, text: string): string {
   const value = argumentsOf(text);
   if (value !== null) return cut(parsedArgumentsError(parameters, value));
@@ -69,7 +68,7 @@ export function argumentsError(parameters: Schema, text: string): string {
   return isDeep(text) ? tooDeep : 'They are not an object in JSON.';
 }
 
-/** Why the function does not take the arguments, in a sentence for whoever has written them. */
+/** Returns a sentence for the author of the arguments that says why the function rejects them. */
 export function parsedArgumentsError(parameters: Schema, given: Readonly<Record<string, unknown>>): string {
   const text = textOf(given);
   if (text === null || isDeep(text)) return tooDeep;
@@ -77,7 +76,7 @@ export function parsedArgumentsError(parameters: Schema, given: Readonly<Record<
   return schemaError(parameters, given) ?? 'The arguments do not fit the schema.';
 }
 
-/** The text of arguments; null for those that are nested more deeply than the stack allows. */
+/** Serialises arguments; null if they are nested more deeply than the stack allows. */
 export function textOf(given: object): string | null {
   try {
     return JSON.stringify(given);

@@ -1,4 +1,4 @@
-/** Sends calls to tools of each kind. */
+/** Sends tool calls to tools of each kind. */
 import type { Clock } from '../../base/clock.ts';
 import type { ProviderHttp } from '../client.ts';
 import type { ToolCaller } from '../tool.ts';

@@ -1,7 +1,7 @@
-/** The headers that a tool's credential may be sent in (contract 13). */
+/** Headers in which a tool's credential may be sent (contract 13). */
 
 /**
- * The headers that frame a request, say where it goes, or are ours to say: a credential in their place would break or
+ * Headers that frame a request, name its target, or are set by this server: a credential in their place would break or
  * forge it.
  */
 const taken: ReadonlySet<string> = new Set([
@@ -28,7 +28,7 @@ const taken: ReadonlySet<string> = new Set([
 /** Families of such headers. */
 const takenFamilies = ['content-', 'mcp-', 'proxy-', 'webhook-'] as const;
 
-/** `name` in any case. */
+/** Whether a credential may be sent in this header; `name` in any case. */
 export function maySendIn(name: string): boolean {
   const lower = name.toLowerCase();
   return !taken.has(lower) && !takenFamilies.some((family) => lower.startsWith(family));

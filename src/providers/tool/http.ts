@@ -9,7 +9,7 @@ import type { AskedCall, CalledFunction, ToolAccess, ToolResult } from '../tool.
 import { addressOf, failed, sendWithin, sentOfFailure, type Sent } from './sending.ts';
 import { signatureHeaders } from './signature.ts';
 
-/** Sends a call, again within its time where that is allowed. Never rejects. */
+/** Sends a tool call, with retries within its time if they are allowed. Never rejects. */
 export const callHttpTool = (
   http: ProviderHttp,
   clock: Clock,
@@ -24,7 +24,7 @@ export const callHttpTool = (
     signal,
     (end) => {
       const answer = new ToolAnswer(end);
-      // Silence is bounded by the whole time of the call.
+      // The time of the whole tool call also bounds the silence.
       const call = http.post(postOf(tool, name, asked, clock.now()), answer, {
         silenceMs: limits.toolTimeoutSecondsMax * 1000,
       });
@@ -75,7 +75,7 @@ class ToolAnswer implements ProviderListener {
   readonly #end: (sent: Sent) => void;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
-  /** The status promises no output, whatever type is named. */
+  /** The status promises an empty body, so the content type does not matter. */
   #isEmpty = false;
   #kind: 'json' | 'text' | 'other' | null = null;
   #over = false;

@@ -1,6 +1,6 @@
 /**
- * The schemas that MCP servers list and that clients of other protocols bring (contract 13, 14): a keyword that cannot
- * be checked is left out, so that it does not cost the whole function.
+ * Reads schemas that MCP servers list and that clients of other protocols send (contract 13, 14). Drops a keyword that
+ * cannot be checked, so that it does not cost the whole function.
  */
 import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
@@ -8,8 +8,8 @@ import { isPattern } from './pattern.ts';
 import { isSound, nestingMax, schemaMaps, types, valueKeywords } from './schema.ts';
 
 /**
- * The schema of an object with the keywords that can be checked; null if it is of something else, is too large, or
- * refers to elsewhere. Its size is looked at first.
+ * Returns the schema of an object with the keywords that can be checked; null for a schema of another type, one that is
+ * too large, or one with an external reference. Checks its size first.
  */
 export function listedSchema(value: unknown): Json | null {
   if (!isObject(value) || !isNestedWithin(value, nestingMax)) return null;
@@ -19,7 +19,7 @@ export function listedSchema(value: unknown): Json | null {
   return isSound(schema, 0) ? schema : null;
 }
 
-/** A server that leaves the type out means an object, as the protocol demands one. */
+/** A missing type means an object, as the protocol demands. */
 const isOfObject = (type: unknown): boolean => type === undefined || type === null || [type].flat().includes('object');
 
 const checkable = (schema: Json): Json =>
@@ -30,7 +30,7 @@ const checkable = (schema: Json): Json =>
     }),
   );
 
-/** The value of a keyword without what cannot be checked; undefined if nothing of it can. */
+/** Returns the value of a keyword without its unsupported parts; undefined if all of it is unsupported. */
 function checkableValue(keyword: string, value: unknown): unknown {
   const read = readers[keyword];
   if (read !== undefined) return read(value);
@@ -50,7 +50,7 @@ function checkableValue(keyword: string, value: unknown): unknown {
     : undefined;
 }
 
-/** A schema within a schema; one that is none takes any value. */
+/** A nested schema; a value of another type accepts any value. */
 const subschema = (value: unknown): unknown =>
   typeof value === 'boolean' ? value : isObject(value) ? checkable(value) : {};
 
@@ -97,7 +97,7 @@ const readers: Readonly<Record<string, Reader | undefined>> = Object.assign(Obje
   ...Object.fromEntries(
     ['title', 'description', 'format', '$schema', '$id', '$anchor', '$comment'].map((one) => [one, text]),
   ),
-  // To elsewhere: refused as a whole, since the meaning is there.
+  // An external reference refuses the whole schema, because its meaning lies elsewhere.
   $ref: (value: unknown) => value,
   $dynamicRef: (value: unknown) => value,
   type: (value: unknown) =>

@@ -1,4 +1,4 @@
-/** The functions of an MCP server: its list against what was stored (contract 13). */
+/** Merges the list of an MCP server with the stored functions (contract 13). */
 import { isDeepStrictEqual } from 'node:util';
 import { limits } from '../../base/limits.ts';
 import { indexAfter } from '../../base/text.ts';
@@ -9,12 +9,12 @@ export interface ToolChange {
   readonly change: 'added' | 'removed' | 'changed' | 'refused';
 }
 
-/** A name of a model's function; other characters become `_`. */
+/** Returns a name that models accept; other characters become `_`. */
 export const mappedName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || '_';
 
 /**
- * The functions after a refresh. What is new or changed is off, whatever it was; one whose name is taken, or whose
- * schema is refused, is left out.
+ * Returns the functions after a refresh. A new or changed function is switched off. A function is left out if its name
+ * is taken or its schema is refused.
  */
 export function refreshed(
   before: readonly ToolSettings[],

@@ -1,4 +1,4 @@
-/** Calls the tools of MCP servers (contract 13): Streamable HTTP, in both eras of the protocol. */
+/** Invokes tools of MCP servers (contract 13): Streamable HTTP, in both eras of the protocol. */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { EntryStep } from '../../base/tool-errors.ts';
@@ -21,7 +21,7 @@ export class McpTools {
     this.#connections = new McpConnections(http, clock);
   }
 
-  /** Sends a call, again within its time where that is allowed. Never rejects. */
+  /** Sends a tool call, with retries within its time if they are allowed. Never rejects. */
   call(
     tool: ToolAccess,
     { name, parameters }: CalledFunction,
@@ -64,7 +64,7 @@ export class McpTools {
     );
   }
 
-  /** The list of a server, whole, or why it cannot be read. Never rejects. */
+  /** Returns the whole list of a server, or the reason for which it cannot be read. Never rejects. */
   async list(tool: ToolAccess): Promise<ToolListing> {
     let listing: ToolListing | null = null;
     let step: EntryStep | null = null;
@@ -114,7 +114,7 @@ class Attempt {
     this.#tool = tool;
   }
 
-  /** Sends a request, which `cut` ends. */
+  /** Sends a request; `cut` ends it. */
   async ask(sent: Exchange): Promise<Outcome> {
     this.#exchange = sent;
     const outcome = await sent.outcome;
@@ -123,8 +123,7 @@ class Attempt {
   }
 
   /**
-   * Uses a connection; once more on a new one, if the server does not know the session any more and so has refused the
-   * request.
+   * Uses a connection; retries on a new one if the server refused the request because it no longer knows the session.
    */
   async run<T>(use: (connection: McpConnection) => Promise<T | Outcome>): Promise<T | Outcome | EntryFailure> {
     for (let renewed = false; ; renewed = true) {
@@ -153,7 +152,7 @@ const cutOutcome: Outcome = { kind: 'failure', error: 'timeout', again: 'never',
 
 const hasSession = ({ protocol }: McpConnection): boolean => protocol.era === 'legacy' && protocol.session !== '';
 
-/** The pages of a list, to its end; or the outcome that stands in the way. A cursor that comes again ends it. */
+/** Reads the pages of a list to its end; returns the outcome that prevents it. A repeated cursor ends the list. */
 async function readList(connection: McpConnection, attempt: Attempt): Promise<readonly ListedTool[] | Outcome> {
   const tools: ListedTool[] = [];
   const seen = new Set<string>();
@@ -172,7 +171,7 @@ async function readList(connection: McpConnection, attempt: Attempt): Promise<re
   return { kind: 'failure', error: 'too_large', again: 'never', didNotAct: false };
 }
 
-/** The end of a call that was sent. */
+/** Result of a tool call that was sent. */
 function sentOf(outcome: Outcome): Sent {
   if (outcome.kind === 'accepted') return { result: failed('malformed'), again: 'never' };
   if (outcome.kind === 'answer')

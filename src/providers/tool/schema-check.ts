@@ -1,8 +1,8 @@
 /**
- * Whether a value fits a JSON Schema of a tool, in a bounded number of steps. The schema may be a stranger's, and the
- * value is a model's: a validator without a bound would let them hold the event loop for seconds (a pattern that
- * backtracks, `anyOf` within `$ref`, 32 KiB of small items). What cannot be told within the steps, and what is not
- * looked at, counts as fitting: the tool checks its arguments itself.
+ * Checks in a bounded number of steps whether a value matches a tool's JSON Schema. The schema may come from a
+ * stranger, and the value comes from a model. A validator without a bound would let them block the event loop for
+ * seconds (a pattern that backtracks, `anyOf` within `$ref`, 32 KiB of small items). A value counts as matching if the
+ * steps do not suffice or a keyword is not supported: the tool checks its arguments itself.
  */
 import { isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
@@ -10,10 +10,10 @@ import { codePoints } from '../../base/text.ts';
 
 type Schema = Json;
 
-/** `null`: it cannot be told. */
+/** Verdict of a check; null if it is unknown. */
 type Verdict = boolean | null;
 
-/** False only for a value that certainly does not fit. */
+/** Returns false only for a value that certainly does not match. */
 export function mayFit(schema: Schema, value: unknown): boolean {
   try {
     return new SchemaCheck(schema).check(schema, value) !== false;
@@ -26,7 +26,7 @@ export function mayFit(schema: Schema, value: unknown): boolean {
 /** Thrown by a check whose steps are used up. */
 export const stepsExhausted = new Error('the steps are used up');
 
-/** The formats and whatever else is not named here are notes. */
+/** Checks values against one schema. Treats `format` and unsupported keywords as annotations. */
 export class SchemaCheck {
   readonly #root: Schema;
   readonly #found = new Map<string, unknown>();
@@ -41,14 +41,14 @@ export class SchemaCheck {
     this.#spend(1);
     if (typeof schema === 'boolean') return schema;
     if (!isObject(schema)) return null;
-    // The stack is bounded as the steps are.
+    // Bounds the stack as well as the steps.
     if (++this.#depth > depthMax) throw stepsExhausted;
     const verdict = all(this.#verdicts(schema, value));
     this.#depth--;
     return verdict;
   }
 
-  /** A verdict for each keyword, the cheaper ones first: the first that does not fit ends it. */
+  /** Yields a verdict for each keyword, the cheaper ones first: the first mismatch ends the check. */
   *#verdicts(schema: Schema, value: unknown): Generator<Verdict> {
     const { type, $ref } = schema;
     if (type !== undefined) yield (Array.isArray(type) ? type : [type]).some((one) => isOf(one, value));
@@ -59,7 +59,7 @@ export class SchemaCheck {
     else if (Array.isArray(value)) yield* this.#ofItems(schema, value);
     else if (isObject(value)) yield* this.#ofProperties(schema, value);
     if (typeof $ref === 'string') yield this.check(this.target($ref), value);
-    // Their meaning depends on the way to them.
+    // The meaning of these keywords depends on the path of references to them.
     if (
       '$dynamicRef' in schema ||
       '$recursiveRef' in schema ||
@@ -120,7 +120,7 @@ export class SchemaCheck {
     value: readonly unknown[],
   ): Generator<Verdict> {
     yield isWithin(value.length, minItems, maxItems);
-    // Before 2020 the first items stood in `items` itself.
+    // JSON Schema before 2020 has the first items in `items` itself.
     const first = schemasIn(Array.isArray(items) ? items : prefixItems);
     const rest = Array.isArray(items) ? additionalItems : items;
     for (const [index, each] of value.entries()) {
@@ -166,7 +166,7 @@ export class SchemaCheck {
     }
     for (const name of names) {
       if (isObject(properties) && Object.hasOwn(properties, name)) yield this.check(properties[name], value[name]);
-      // No name is held against the patterns.
+      // Property names are not checked against `patternProperties`.
       else if (patternProperties !== undefined) yield null;
       else if (additionalProperties !== undefined) yield this.check(additionalProperties, value[name]);
       if (propertyNames !== undefined) yield this.check(propertyNames, name);
@@ -197,7 +197,7 @@ export class SchemaCheck {
     return this.#textOf(one) === this.#textOf(other);
   }
 
-  /** The same for the same value, whatever the order of its fields. */
+  /** Returns the same text for equal values, without regard to the order of fields. */
   #textOf(value: unknown): string {
     const text = JSON.stringify(
       value,
@@ -212,7 +212,9 @@ export class SchemaCheck {
     return text;
   }
 
-  /** The part of the schema that a reference names; a reference to nothing refers to what cannot be told. */
+  /**
+   * Returns the part of the schema that a reference names; null, an unknown verdict, for a reference without a target.
+   */
   target(reference: string): unknown {
     if (this.#found.has(reference)) return this.#found.get(reference);
     const found =
@@ -294,7 +296,7 @@ function isOf(type: unknown, value: unknown): boolean {
   }
 }
 
-/** A bound that is no number is none. */
+/** Ignores a bound that is not a number. */
 const isWithin = (count: number, least: unknown, most: unknown): boolean =>
   !(typeof least === 'number' && count < least) && !(typeof most === 'number' && count > most);
 
@@ -316,20 +318,20 @@ function unescaped(step: string): string {
   }
 }
 
-/** The steps that a plain pattern is counted as, and the texts that it is tried on. */
+/** Steps charged for a plain pattern, and the maximum lengths of the texts that it is tried on. */
 const patternSteps = 500;
 const patternTextMax = 256;
 
 /**
- * Characters and classes one after the other, from the beginning of the text on: without groups, alternatives and
- * references.
+ * Matches a plain pattern: a sequence of characters and classes from the beginning of the text, without groups,
+ * alternatives and references.
  */
 const plain =
   /^\^(?:(?:\\[dDwWsS./\\^$*+?()[\]{}|-]|\[(?:[^\]\\[]|\\[dDwWsS./\\^$*+?()[\]{}|-])+\]|[^\\[\](){}|*+?^$])(?:\{\d{1,2}(?:,\d{0,2})?\}|[*+?])?)*\$?$/u;
 
 /**
- * Whether a pattern can be tried in few steps on such a text: with two repetitions of varying length it takes at most
- * its square.
+ * Whether a pattern needs few steps on a text of this length: with two repetitions of varying length it takes at most
+ * the square.
  */
 const isPlain = (pattern: string): boolean =>
   pattern.length <= 128 && plain.test(pattern) && (pattern.match(/[*+?]|\{\d+,/g)?.length ?? 0) <= 2;

@@ -1,13 +1,13 @@
 /**
- * The argument that does not fit its schema, and why: for a person who tests a function (contract 13). It is named as
- * far as the check can tell, in as many steps as that has.
+ * Finds the first argument that does not match its schema and says why, for a person who tests a function (contract
+ * 13). The check's bound of steps applies: past it the error names the whole.
  */
 import { isObject, type Json } from '../../base/json.ts';
 import { stepsExhausted, SchemaCheck } from './schema-check.ts';
 
 type Schema = Json;
 
-/** The keywords whose meaning depends on their neighbours. */
+/** Keywords whose meaning depends on their neighbours. */
 const neighbours: Readonly<Record<string, readonly string[]>> = {
   items: ['prefixItems'],
   additionalItems: ['items'],
@@ -16,7 +16,7 @@ const neighbours: Readonly<Record<string, readonly string[]>> = {
   if: ['then', 'else'],
 };
 
-/** A sentence that names the argument; null if it fits, or if it cannot be told. */
+/** Returns a sentence that names the argument; null if it matches or the verdict is unknown. */
 export function schemaError(schema: Schema, value: unknown): string | null {
   try {
     return new Misfit(schema).find(schema, value, '');
@@ -44,7 +44,7 @@ class Misfit {
     return `${named(path)} does not fit its schema.`;
   }
 
-  /** The part that does not fit, where the keyword is about parts. */
+  /** Searches the parts of the value for a keyword about parts. */
   #within(keyword: string, schema: Schema, value: unknown, path: string): string | null {
     const wanted = schema[keyword];
     if (keyword === 'type')
@@ -87,7 +87,7 @@ class Misfit {
   }
 }
 
-/** The schema of an item, as far as the keyword has a say in it. */
+/** Returns the schema that the keyword gives for an item. */
 function itemSchema(schema: Schema, keyword: string, index: number): unknown {
   const first = Array.isArray(schema['prefixItems']) ? schema['prefixItems'] : [];
   if (keyword === 'prefixItems') return first[index] ?? true;
@@ -100,7 +100,7 @@ const inside = (path: string, name: string): string => (path === '' ? name : `${
 
 const writtenMax = 200;
 
-/** A keyword as it stands in the schema; a long one without its value. */
+/** Writes a keyword as the schema has it; a long one without its value. */
 function written(keyword: string, wanted: unknown): string {
   const text = JSON.stringify(wanted) ?? '';
   return text.length > writtenMax ? `\`${keyword}\`` : `\`${keyword}\`: ${text}`;

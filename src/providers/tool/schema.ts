@@ -1,4 +1,4 @@
-/** The names and the schemas that a function of a tool may have (contract 13). */
+/** Rules for the names and the schemas of a tool's functions (contract 13). */
 import { isNestedWithin, isObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { isPattern } from './pattern.ts';
@@ -6,15 +6,15 @@ import { isPattern } from './pattern.ts';
 export const functionName = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
- * The deepest nesting of schemas within schemas, and of values of any kind: to store and to send a deeper one would
- * need a stack as deep.
+ * Maximum nesting of schemas within schemas, and of values of any kind: storing or sending deeper ones would overflow
+ * the stack.
  */
 const depthMax = 64;
 export const nestingMax = 200;
 
 /**
- * Whether a value is a JSON Schema of an object, not too large, that refers to itself alone. Its size is looked at
- * before anything that is in it.
+ * Whether a value is a JSON Schema of an object, not too large, without external references. Checks its size before its
+ * contents.
  */
 export function isSchema(
   value: unknown,
@@ -24,7 +24,7 @@ export function isSchema(
   return Buffer.byteLength(JSON.stringify(value)) <= bytesMax && value['type'] === 'object' && isSound(value, 0);
 }
 
-/** The keywords whose values are schemas by names of the author's own. */
+/** Keywords whose values are schemas by names that the author chose. */
 export const schemaMaps: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -32,7 +32,7 @@ export const schemaMaps: ReadonlySet<string> = new Set([
   'definitions',
   'dependentSchemas',
 ]);
-/** The keywords whose values are values, and not schemas. */
+/** Keywords whose values are plain values, not schemas. */
 export const valueKeywords: ReadonlySet<string> = new Set([
   'enum',
   'const',
@@ -51,7 +51,7 @@ export const types: ReadonlySet<unknown> = new Set([
   'null',
 ]);
 
-/** Whether the known keywords of a schema are as they must be, in it and within it. */
+/** Whether the known keywords of a schema and of its parts have valid values. */
 export function isSound(schema: unknown, depth: number): boolean {
   if (typeof schema === 'boolean') return true;
   if (typeof schema !== 'object' || schema === null || depth > depthMax) return false;

@@ -1,17 +1,19 @@
-/** Sends a call to a tool of any kind: within its time, and again where the contract allows it (contract 13). */
+/**
+ * Sends a tool call to a tool of any kind within its time, with retries where the contract allows them (contract 13).
+ */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 import type { ModelFailure } from '../model.ts';
 import type { ToolAccess, ToolResult } from '../tool.ts';
 
-/** The end of one try; `again`: the tool has not got the call, or may have it twice. */
+/** Outcome of one try; `again`: the tool has not received the tool call, or may receive it twice. */
 export interface Sent {
   readonly result: ToolResult;
   readonly again: 'never' | 'unsent' | 'repeatable';
 }
 
-/** A tool's address as it was entered: as a base URL alone it would lose the slash at its end. */
+/** Address of a tool as it was entered: a base URL alone would lose its trailing slash. */
 export function addressOf({ url }: ToolAccess): { readonly baseUrl: string; readonly path: string } {
   const { origin, pathname } = new URL(url);
   return { baseUrl: origin, path: pathname };
@@ -19,15 +21,18 @@ export function addressOf({ url }: ToolAccess): { readonly baseUrl: string; read
 
 export type CutReason = 'aborted' | 'timeout';
 
-/** Starts one try; `end` may be called several times, and the first counts. Returns how to cut it. */
+/** Starts one try; `end` may be called several times, and the first counts. Returns a function that cuts the try. */
 export type Try = (end: (sent: Sent) => void) => (why: CutReason) => void;
 
-/** Waits before the second and the third try, in milliseconds. */
+/** Milliseconds before the second and the third try. */
 const pausesMs = [250, 1000] as const;
-/** A pause that took so much longer: the process stood still, and another may have taken the turn over. */
+/**
+ * Milliseconds by which a pause may be late. After a longer delay the process was suspended, and another may have taken
+ * the turn over.
+ */
 const stillMs = limits.leaseMs / 2;
 
-/** Sends a call. `stands`: see `AskedCall`. Never rejects. */
+/** Sends a tool call. `stands`: see `AskedCall`. Never rejects. */
 export async function sendWithin(
   clock: Clock,
   { timeoutSeconds, repeatable }: ToolAccess,
@@ -40,7 +45,7 @@ export async function sendWithin(
   for (let tries = 1; ; tries++) {
     const { result: newest, again } = await sendOnce(clock, until, signal, start);
     mayHaveActed ||= newest.status === 'failed' && newest.didNotAct !== true;
-    // A try before may have reached the tool, although this one did not.
+    // An earlier try may have reached the tool, although this one did not.
     const result =
       newest.status === 'failed' && mayHaveActed ? failed(newest.error, { refusalText: newest.refusalText }) : newest;
     const pauseMs = pausesMs[tries - 1];
@@ -52,7 +57,7 @@ export async function sendWithin(
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
     const isLate = (): boolean => clock.monotonic() >= Math.min(until, dueAt + stillMs);
-    // Another process may have sealed the turn, and its notice may be on its way.
+    // Another process may have sealed the turn, and its notice may be in transit.
     const goesOn = !signal.aborted && !isLate() && (await stands().catch(() => false));
     if (signal.aborted) return { status: 'cancelled' };
     if (!goesOn || isLate()) return result;
@@ -80,7 +85,7 @@ function sendOnce(clock: Clock, until: number, signal: AbortSignal, start: Try):
   });
 }
 
-/** Knowledge about a failure beside its error. */
+/** Details of a failure beside its error. */
 export interface FailureDetail {
   readonly didNotAct?: boolean | undefined;
   readonly refusalText?: string | undefined;
@@ -95,14 +100,14 @@ export const failed = (error: ToolError, { didNotAct, refusalText }: FailureDeta
 
 /** Failures before any byte of the request was written. */
 const unwritten: ReadonlySet<ModelFailure> = new Set(['connect', 'proxy', 'address', 'http2', 'credential']);
-/** Failures among them that another try would meet again. */
+/** Failures among them that a retry would meet again. */
 const lasting: ReadonlySet<ModelFailure> = new Set(['address', 'http2', 'credential']);
-/** Statuses after which a repeatable call is sent again. */
+/** Statuses after which a repeatable tool call is retried. */
 const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /**
- * Whether a status says that nothing was done: a refusal of the request. 408 may come from a gateway that gave up
- * waiting for the tool.
+ * Whether a status refuses the request, so that the tool did not act. 408 is excluded: a gateway may send it after it
+ * stopped waiting for the tool.
  */
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && status !== 408;
 
@@ -111,7 +116,7 @@ export interface SentFailure extends Pick<Sent, 'again'> {
   readonly didNotAct: boolean;
 }
 
-/** A failed request, as a call's error. */
+/** Error of a tool call for a failed request. */
 export function sentOfFailure(failure: ModelFailure, status: number | null): SentFailure {
   if (status !== null)
     return { error: 'refused', again: passing.has(status) ? 'repeatable' : 'never', didNotAct: isRefusal(status) };

@@ -1,10 +1,13 @@
-/** Signs requests as Standard Webhooks says, version `v1`: receivers verify them with its libraries. */
+/** Signs requests by Standard Webhooks, version `v1`: receivers verify them with its libraries. */
 import { createHmac } from 'node:crypto';
 
-/** Before a secret's base64. */
+/** Prefix of a secret's base64. */
 export const secretPrefix = 'whsec_';
 
-/** `secrets`: each signs, so that a receiver may have the old or the new one while a secret is rotated. */
+/**
+ * Returns the headers of a signed request. `secrets`: each signs, so that a receiver may have the old or the new one
+ * during a rotation.
+ */
 export function signatureHeaders(
   id: string,
   timestampSeconds: number,

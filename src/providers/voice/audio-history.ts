@@ -1,14 +1,14 @@
-/** The end of an audio stream, addressed by the position of each sample from the stream's beginning. */
+/** The end of an audio stream. Positions count samples from the stream's beginning. */
 
 const chunkSamples = 16_000;
 
 export class AudioHistory {
   #samples = new Int16Array(0);
-  /** The position of the first sample kept. */
+  /** Position of the first sample kept. */
   #from = 0;
   #length = 0;
 
-  /** Where the next sample goes. */
+  /** Position of the next sample. */
   get end(): number {
     return this.#from + this.#length;
   }

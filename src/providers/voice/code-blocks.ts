@@ -12,8 +12,8 @@ const opening = /^[ \t>]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,}(?!~))[^
 const closing = /^[ \t>]*(`{3,}|~{3,})[ \t]*\r?\n?$/u;
 
 /**
- * The parts of a text, which joined are the text again; `fence`: of the block in which it begins. A last line of code
- * without its line break is a part of its own: it may become the end of the block.
+ * Splits a text into parts that join to the same text; `fence`: fence of the code block in which the text begins. A
+ * last line of code without its line break is a separate part, because it may become the end of the block.
  */
 export function partsOf(text: string, fence: string | null): Part[] {
   const parts: { kind: Part['kind']; raw: string; fence: string | null }[] = [];

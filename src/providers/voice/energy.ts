@@ -8,7 +8,7 @@ import { windowSamples } from './engine/messages.ts';
 /** Decibels over the noise at which speech is as likely as not, and over which the chance rises from 0 to 1. */
 const [evenAbove, range] = [12, 12];
 const quietest = -60;
-/** How fast the noise is taken to rise; it falls at once. */
+/** Rate at which the estimate of the noise rises; it falls at once. */
 const risePerWindow = 0.03;
 
 export class EnergyDetector {

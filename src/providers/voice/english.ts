@@ -1,5 +1,5 @@
 /**
- * A text as an English voice can say it: in ASCII, with words for signs. Characters without a sound, such as those of
+ * Rewrites a text for an English voice: in ASCII, with words for signs. Characters without a sound, such as letters of
  * another script, are left out.
  */
 
@@ -15,7 +15,7 @@ const magnitudes: Readonly<Record<string, string>> = { bn: 'billion', k: 'thousa
 interface Currency {
   readonly one: string;
   readonly many: string;
-  /** Hundredths of it; null where there are none. */
+  /** Name of the hundredths; null for a currency without them. */
   readonly parts: string | null;
 }
 
@@ -64,13 +64,13 @@ const fractions: Readonly<Record<string, string>> = {
 };
 const fraction = new RegExp(`(\\d\\s?)?([${Object.keys(fractions).join('')}])`, 'gu');
 
-/** From a number, a time or a sum to another. */
+/** Word between the ends of a range of numbers, times or sums. */
 const range = new RegExp(
   String.raw`(?<![\p{L}\p{N}.,:/-])(${sign} ?)?(\d{1,4}(?:[.,:]\d{1,2})?)( ?[ap]\.?m\.?)? ?[-–—] ?(${sign} ?)?(\d{1,4}(?:[.,:]\d{1,2})?)(?![\p{N}:/-]|[.,]\d)`,
   'giu',
 );
 
-/** Two numbers of a row that grows are a range; a score, a date and a number of a telephone are not. */
+/** Two numbers of a growing row are a range; a score, a date and a telephone number are not. */
 function rangeOf(
   whole: string,
   leftSign: string | undefined,
@@ -83,7 +83,7 @@ function rangeOf(
   const areTimes = half !== undefined || (left.includes(':') && right.includes(':'));
   const isTelephone = right.length === 4 && (left.length === 3 || (to >= 2100 && (from % 10 !== 0 || to % 10 !== 0)));
   if (!areTimes && (from >= to || isTelephone)) return whole;
-  // A sign before the first number is that of both.
+  // A sign before the first number applies to both numbers.
   const isShared = leftSign !== undefined && rightSign === undefined;
   return `${isShared ? '' : (leftSign ?? '')}${left}${half ?? ''} to ${rightSign ?? leftSign ?? ''}${right}`;
 }
@@ -126,7 +126,7 @@ const signs: readonly (readonly [RegExp, string])[] = [
   [/∞/gu, ' infinity '],
   [/→/gu, ' to '],
   [/@/gu, ' at '],
-  // In a name, such as "example.com".
+  // Full stop in a name, such as "example.com".
   [/(?<=[\p{L}\p{N}])\.(?=[a-z]{2})/gu, ' dot '],
   [/#(?=\d)/gu, ' number '],
   [/#(?=\p{L})/gu, ' hashtag '],
@@ -138,7 +138,7 @@ const signs: readonly (readonly [RegExp, string])[] = [
   [/Ω/gu, ' ohms '],
 ];
 
-/** Letters that are no letter with a mark. */
+/** Letters that do not decompose into a letter and a mark. */
 const letters: Readonly<Record<string, string>> = {
   ß: 'ss',
   ẞ: 'SS',
@@ -186,15 +186,14 @@ function digitOf(digit: string): string {
 }
 
 /**
- * Whether there is a letter or a digit that has a sound: signs alone, which may stand in a text of any script, are not
- * said.
+ * Whether the text has a letter or a digit with a sound: signs alone, which may stand in any script, are not spoken.
  */
 const hasSound = (text: string): boolean =>
   Array.from(text.replace(/[™№]/gu, '').normalize('NFKD')).some(
     (one) => /[a-z\p{Nd}]/iu.test(one) || Object.hasOwn(letters, one),
   );
 
-/** The text as an English voice takes it; empty if it can say nothing of it. */
+/** Returns the text as an English voice speaks it; empty if it cannot speak any of it. */
 export function englishOf(text: string): string {
   if (!hasSound(text)) return '';
   const whole = replaced(text, unfolded).replace(fraction, (_, digit: string | undefined, one: string) =>

@@ -1,64 +1,61 @@
 /**
- * Orders that wait for a voice process, shared by caller: the next order is one of the caller that has had the least of
- * the processes' time. A caller that sends many orders, or long ones, waits for them; the others wait for the order
- * that runs.
+ * Queue of orders for the voice processes, shared fairly: the next order belongs to the caller that has used the least
+ * process time. A caller that sends many orders, or long ones, waits for them; other callers wait for the running
+ * order.
  */
 import { limits } from '../../base/limits.ts';
 
 export interface Queued<Urgency extends string> {
   readonly urgency: Urgency;
-  /** The one that the processes' time is counted for. */
+  /** Caller whose process time is charged. */
   readonly caller: string;
 }
 
 interface Entry<Job> {
   readonly job: Job;
-  /** When it began to wait, in monotonic milliseconds. */
+  /** Time at which it began to wait, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** A caller with orders that wait or run; it is forgotten with the last of them. */
+/** A caller with waiting or running orders; it is dropped with its last order. */
 interface Account<Job> {
-  /** Milliseconds of the processes' time that it has had, beside those of the callers that were there before it. */
+  /**
+   * Milliseconds of process time that the caller has used; a new caller starts at the usage of those already present.
+   */
   usedMs: number;
   running: number;
   size: number;
   readonly waiting: Map<string, Entry<Job>[]>;
 }
 
-/**
- * Milliseconds that an order is supposed to take before any has ended, and the share of the newest in their average.
- */
+/** Milliseconds assumed for an order before any has ended, and the weight of the newest in their average. */
 const [supposedMs, newestShare] = [100, 0.2];
 
 export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
   readonly #ranks: readonly (readonly Urgency[])[];
   readonly #accounts = new Map<string, Account<Job>>();
   #size = 0;
-  /** The number of waiting orders of each urgency. */
+  /** Number of waiting orders of each urgency. */
   readonly #counts = new Map<Urgency, number>();
-  /**
-   * The time of the caller that was served last: a caller that comes anew begins there, and has no claim on the time
-   * before.
-   */
+  /** Used time of the caller that was served last: a new caller starts there and has no claim on earlier time. */
   #floorMs = 0;
   #averageMs = supposedMs;
 
   /**
-   * `ranks`: the urgencies. An order of a later rank is taken only while none of an earlier one waits; within a rank
-   * the callers share, and of a caller's orders the urgency named first comes first.
+   * Constructs a queue. `ranks`: groups of urgencies. An order of a later rank is taken only while no earlier one
+   * waits; within a rank the callers share, and a caller's orders follow the order of the urgencies.
    */
   constructor(ranks: readonly (readonly Urgency[])[]) {
     this.#ranks = ranks;
   }
 
-  /** Whether as many orders wait as may, of all callers or of this one. */
+  /** Whether the queue is full, for all callers or for this one. */
   isFull(caller: string): boolean {
     const { size = 0 } = this.#accounts.get(caller) ?? {};
     return this.#size >= limits.voiceOrdersMax || size >= limits.voiceOrdersOfCallerMax;
   }
 
-  /** `first`: before the caller's other orders of this urgency. */
+  /** Adds an order. `first`: before the caller's other orders of this urgency. */
   push(job: Job, sinceMs: number, first = false): void {
     const account = this.#accountOf(job.caller);
     const queue = account.waiting.get(job.urgency) ?? [];
@@ -68,7 +65,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
     this.#count(account, job.urgency, 1);
   }
 
-  /** Takes the next order to run; null if none waits. */
+  /** Takes the next order to run; null for an empty queue. */
   take(): Job | null {
     for (const urgencies of this.#ranks) {
       const account = this.#least(urgencies);
@@ -83,7 +80,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
     return null;
   }
 
-  /** An order that was taken has run for so long. */
+  /** Charges the time that an order has run. */
   ended({ caller }: Job, ms: number): void {
     const account = this.#accounts.get(caller)!;
     account.running--;
@@ -92,7 +89,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
     this.#forget(caller, account);
   }
 
-  /** Takes an order out; false if it does not wait. */
+  /** Removes an order; false if it does not wait. */
   remove(job: Job): boolean {
     const account = this.#accounts.get(job.caller);
     const queue = account?.waiting.get(job.urgency) ?? [];
@@ -104,7 +101,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
     return true;
   }
 
-  /** Takes all orders out. */
+  /** Removes all orders. */
   drain(): Job[] {
     const jobs: Job[] = [];
     for (const [caller, account] of this.#accounts) {
@@ -121,7 +118,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
     return this.#counts.get(urgency) ?? 0;
   }
 
-  /** When the oldest order of this urgency began to wait; null if none waits. */
+  /** Time at which the oldest order of this urgency began to wait; null if no such order waits. */
   oldest(urgency: Urgency): number | null {
     if (this.count(urgency) === 0) return null;
     const heads = [...this.#accounts.values()].flatMap(({ waiting }) => waiting.get(urgency)?.[0] ?? []);
@@ -146,7 +143,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
   }
 
   /**
-   * The caller with the least time among those that wait with one of these urgencies; of equals the one that came
+   * Returns the caller with the least used time that has a waiting order of one of these urgencies; of equals, the
    * first.
    */
   #least(urgencies: readonly Urgency[]): Account<Job> | null {

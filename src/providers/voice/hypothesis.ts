@@ -1,22 +1,22 @@
 /**
- * The text of an utterance while it is spoken: each decoding of the audio so far is a hypothesis, and the text that two
- * of them in a row share is stable. Stable text never changes (contract 8): later hypotheses, the final one included,
- * go on behind it.
+ * The text of an utterance while it is spoken. Each decoding of the audio so far is a hypothesis, and the text that two
+ * in a row share is stable. Stable text never changes (contract 8): later hypotheses, including the final one, continue
+ * after it.
  */
 import { codePoints } from '../../base/text.ts';
 
 export interface Partial {
   readonly text: string;
-  /** Code points at the beginning of `text` that will not change. */
+  /** Code points at the beginning of `text` that never change. */
   readonly stable: number;
 }
 
 export class Hypothesis {
-  /** Words that will not change. */
+  /** Stable words, which never change. */
   #stable: readonly string[] = [];
   #last: readonly string[] = [];
 
-  /** Takes a further hypothesis, of an utterance that is so long by now. */
+  /** Takes another hypothesis of an utterance with this length. */
   take(text: string, spokenMs: number): Partial {
     const words = this.#continued(text);
     // The last word of either may be cut in the middle, and a repetition confirms itself.
@@ -32,12 +32,12 @@ export class Hypothesis {
     return { text: words.join(' '), stable: codePoints(stable) };
   }
 
-  /** The whole text, from the decoding of the whole utterance. */
+  /** Returns the whole text, from the decoding of the whole utterance. */
   final(text: string): string {
     return this.#continued(text).join(' ');
   }
 
-  /** The hypothesis behind the stable words: where they are found in it, or after as many words. */
+  /** Returns the hypothesis after the stable words: after their match in it, or after as many words. */
   #continued(text: string): readonly string[] {
     const words = text.split(/\s+/).filter((word) => word !== '');
     const stable = this.#stable;
@@ -46,17 +46,17 @@ export class Hypothesis {
   }
 }
 
-/** The number of words at the beginning that are the same. */
+/** Number of equal words at the beginning. */
 function agreement(one: readonly string[], other: readonly string[]): number {
   let count = 0;
   while (count < one.length && count < other.length && one[count] === other[count]) count++;
   return count;
 }
 
-/** The time for which speech after a word can still change it. */
+/** Milliseconds for which later speech can still change a word. */
 const unsettledMs = 1_000;
 
-/** The words that were said long enough ago, if all are said at one pace. */
+/** Returns the words that were said long enough ago, at an even pace of speech. */
 function settled(words: readonly string[], spokenMs: number): number {
   const length = words.reduce((sum, word) => sum + word.length + 1, 0) * Math.max(0, 1 - unsettledMs / spokenMs);
   let [count, sum] = [0, 0];
@@ -66,10 +66,10 @@ function settled(words: readonly string[], spokenMs: number): number {
 
 const bare = (word: string): string => word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
 
-/** How far the words may have moved. */
+/** Maximum number of words by which the text may have shifted. */
 const movedMax = 2;
 
-/** Returns the position behind the last stable word, which is searched around its own place. */
+/** Returns the position after the last stable word, searched near its previous position. */
 function behind(stable: readonly string[], words: readonly string[]): number {
   const last = bare(stable.at(-1)!);
   const place = stable.length - 1;
@@ -83,7 +83,7 @@ function behind(stable: readonly string[], words: readonly string[]): number {
 const loopWords = 4;
 const loopRepeats = 3;
 
-/** Whether it ends in a group of words for the third time. */
+/** Whether the text ends in the third repetition of a group of words. */
 function isRepetition(words: readonly string[]): boolean {
   for (let size = 1; size <= loopWords; size++) {
     const end = words.slice(-size * loopRepeats);

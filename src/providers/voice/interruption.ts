@@ -1,26 +1,29 @@
-/** Whether the words of somebody who speaks over a reply are said to the assistant, by the rules of a call. */
+/**
+ * Classifies words that a person says over a reply, by the rules of a call: meant for the assistant, a backchannel, or
+ * an echo of the loudspeaker.
+ */
 
-/** `counts`: a word that counts is in it; `none`: there is no word. */
+/** Kind of a transcript: `counts` has a word that counts, `none` has no word. */
 export type Interruption = 'counts' | 'backchannel' | 'echo' | 'none';
 
-/** The reply that an utterance began in, or in the 500 ms after it. */
+/** The reply during which an utterance began, or that ended at most 500 ms before. */
 export interface SpokenReply {
-  /** The part heard in the five seconds before. */
+  /** Text of the reply that was heard in the last five seconds. */
   readonly lately: string;
-  /** The last sentence heard of it. */
+  /** Last sentence of the reply that was heard. */
   readonly lastSentence: string;
-  /** Whether the utterance lasts longer than the reply. */
+  /** Whether the utterance ends after the reply. */
   readonly outlasted: boolean;
 }
 
-/** Words of which a recogniser writes a hyphen, a full stop or a space or does not. */
+/** Backchannels; optional spaces where a recogniser may write a hyphen, a full stop or a space. */
 const backchannels = String.raw`uh ?huh|mm ?hmm|mhm|hmm|yeah|yep|yes|okay|o ?k|right|sure|al(?:l )?right|good|great|wow|really|oh|i see|got it`;
 const wholly = new RegExp(`^(?:(?:${backchannels})(?: |$))+$`);
 
-/** The least number of words that make an echo. */
+/** Minimum number of words of an echo. */
 const echoWords = 2;
 
-/** `reply`: null for an utterance that began in none. */
+/** Classifies a transcript. `reply`: null for an utterance that began outside any reply. */
 export function classifyInterruption(transcript: string, reply: SpokenReply | null): Interruption {
   const words = wordsOf(transcript);
   if (words.length === 0) return 'none';
@@ -30,14 +33,14 @@ export function classifyInterruption(transcript: string, reply: SpokenReply | nu
   return words.length >= echoWords && isWithin(words, wordsOf(reply.lately)) ? 'echo' : 'counts';
 }
 
-/** The words without case and punctuation, an apostrophe excepted. */
+/** Returns the words in lower case, without punctuation except apostrophes. */
 const wordsOf = (text: string): string[] =>
   text
     .toLowerCase()
     .replace(/[’ʼ]/gu, "'")
     .match(/[\p{L}\p{N}]+(?:'[\p{L}\p{N}]+)*/gu) ?? [];
 
-/** Whether the words are among the others in their order: one that is not counts, and all with it. */
+/** Whether all words occur among the others in this order; one other word makes the transcript count. */
 function isWithin(words: readonly string[], others: readonly string[]): boolean {
   let found = 0;
   for (const other of others) if (other === words[found]) found++;

@@ -1,7 +1,6 @@
 /**
- * Turns one stream of audio into the events of a transcription socket (contract 8). The voice activity detector is in
- * front of every recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are
- * samples.
+ * Turns a stream of audio into the events of a transcription socket (contract 8). The voice activity detector precedes
+ * every recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
  */
 import { limits } from '../../base/limits.ts';
 import { VoiceFailed, type DecodingDraft } from '../voice.ts';
@@ -12,25 +11,28 @@ import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
 import { AudioHistory } from './audio-history.ts';
 
 const samplesPerMs = 16;
-/** Audio that is kept before a voice begins. */
+/** Samples of audio that stay before a voice begins. */
 const keptSamples = 1_000 * samplesPerMs;
-/** Decoded with an utterance: so much before its onset and behind its end. */
+/** Audio decoded with an utterance: before its onset and after its end. */
 const [prerollSamples, hangoverSamples] = [320 * samplesPerMs, 120 * samplesPerMs];
-/** Less is decoded before a partial: of little speech behind much silence the recogniser finds no words. */
+/**
+ * Audio decoded before a partial's onset. It is shorter: the recogniser finds no words in a little speech after much
+ * silence.
+ */
 const partialPrerollSamples = 160 * samplesPerMs;
 /**
- * Silence behind all that is decoded: without it the recogniser ends a finished sentence in a comma, and misses a word
- * that is under way.
+ * Silence appended to all decoded audio: otherwise the recogniser ends a finished sentence with a comma and misses a
+ * word in progress.
  */
 const paddingSamples = 200 * samplesPerMs;
 /**
- * Audio of an utterance at which it is decoded for a partial; the spaces grow, so that the cost does not grow with the
- * square of its length.
+ * Lengths of an utterance at which it is decoded for a partial. The intervals grow, so that the cost does not grow with
+ * the square of the length.
  */
 const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
-/** Where the first decoding finds no words, it is repeated with so much more audio, up to the second. */
+/** Audio after which a first decoding without words is repeated, up to the second one. */
 const emptyAgain = 100 * samplesPerMs;
-/** Windows detected at a time. */
+/** Maximum number of windows detected at a time. */
 const windowsMax = 32;
 
 export type ListenerEvent =
@@ -52,22 +54,22 @@ export type ListenerEvent =
       readonly reason: FinalReason;
     };
 
-/** Progress of the utterance under way, which a listener tells beside the events. */
+/** Progress of the current utterance, which the listener reports beside the events. */
 export interface ListenerFollower {
   /**
-   * Called for each window: milliseconds of audio looked at, and those with speech in them of the utterance, 0 if there
-   * is none.
+   * Called for each window, with the milliseconds of audio examined and the milliseconds of speech in the current
+   * utterance, 0 in silence.
    */
   looked(positionMs: number, voicedMs: number): void;
-  /** The text that is final if the utterance ends at the present pause. */
+  /** Reports the final text of the utterance if it ends at the present pause. */
   early(utterance: number, text: string, toMs: number): void;
-  /** The pause is over. */
+  /** Reports that speech continues after the pause. */
   resumed(utterance: number): void;
-  /** So many flushes, or clears, have been obeyed; finals may still be owed. */
+  /** Reports the number of flushes or clears that were applied; finals may still be pending. */
   flushed(times: number): void;
   /**
-   * Returns the milliseconds of silence that end an utterance with this text, which is empty if it is not known:
-   * `silenceMs` or more.
+   * Returns the milliseconds of silence that end an utterance with this text, at least `silenceMs`; the text is empty
+   * if it is unknown.
    */
   silenceFor(text: string): number;
 }
@@ -75,9 +77,9 @@ export interface ListenerFollower {
 export interface ListenerOptions {
   readonly silenceMs: number;
   readonly partials: boolean;
-  /** Whether the recogniser can decode the same utterance again and again; without it there are no partials. */
+  /** Whether the recogniser can decode the same utterance repeatedly; without this there are no partials. */
   readonly repeats: boolean;
-  /** For each window of 512 samples the chance that it has speech in it. */
+  /** Returns the probability of speech for each window of 512 samples. */
   detect(samples: Int16Array): Promise<Float32Array>;
   transcribe(
     samples: Int16Array,
@@ -85,14 +87,14 @@ export interface ListenerOptions {
     urgency: 'final' | 'partial',
     signal: AbortSignal,
   ): Promise<string>;
-  /** By how much partials are to be rarer now: 1 as often as can be, Infinity not at all. */
+  /** Factor by which partials are rarer now: 1 for the full rate, Infinity for none. */
   stretch(): number;
   /** Called before the first event of an utterance; false ends the stream. */
   begins(): boolean | Promise<boolean>;
-  /** Called when an utterance has ended; its final may still be owed. */
+  /** Called when an utterance has ended; its final may still be pending. */
   ends(): void;
   emit(event: ListenerEvent): void;
-  /** The stream ends: the detector or the recogniser cannot go on. */
+  /** Called when the stream ends because the detector or the recogniser failed. */
   failed(error: unknown): void;
   readonly follower?: ListenerFollower;
 }
@@ -100,14 +102,14 @@ export interface ListenerOptions {
 interface Spoken {
   readonly number: number;
   readonly from: number;
-  /** Where its audio begins. */
+  /** Position at which its decoded audio begins. */
   readonly audioFrom: number;
   readonly hypothesis: Hypothesis;
   readonly draft: DecodingDraft;
   partialsMade: number;
-  /** Audio at which a decoding without words is repeated. */
+  /** Length of audio at which a decoding without words is repeated. */
   again: number;
-  /** A decoding begun at a pause, in case the speech ends there. */
+  /** Decoding that began at a pause, in case the speech ends there. */
   early: {
     readonly to: number;
     readonly text: Promise<string>;
@@ -116,7 +118,7 @@ interface Spoken {
     decided: boolean;
   } | null;
   partial: AbortController | null;
-  /** Whether its audio was dropped: it has no text. */
+  /** Whether its audio was dropped; then it has no text. */
   isDropped: boolean;
 }
 
@@ -125,22 +127,22 @@ export class Listener {
   readonly #segmenter: Segmenter;
   readonly #audio = new AudioHistory();
   /**
-   * The positions up to which speech becomes final or is dropped, once the detector has read the audio before them. Of
-   * the same that wait behind one another the last counts.
+   * Positions up to which speech becomes final or is dropped, once the detector has read the audio before them.
+   * Consecutive marks of one kind are merged into the last.
    */
   readonly #marks: { at: number; readonly drops: boolean; times: number }[] = [];
-  /** The same for the end of the audio. */
+  /** Position of the end of the audio; null before `finish`. */
   #finishAt: number | null = null;
   #finished: () => void = () => {};
   #spoken: Spoken | null = null;
-  /** The end of the utterance before, whose audio is not heard twice. */
+  /** End of the previous utterance: later utterances do not include its audio. */
   #lastEnd = 0;
-  /** Where the audio ends; behind it is only the silence that fills its last window. */
+  /** End of the audio; only the silence that fills its last window follows. */
   #audioEnd = Infinity;
-  /** The utterances that were cut and whose finals are owed, the oldest first. Events of later utterances wait. */
+  /** Utterances that were cut and whose finals are pending, the oldest first. Events of later utterances wait. */
   readonly #cuts = new Set<number>();
   #held: ListenerEvent[] = [];
-  /** Finals that are owed. */
+  /** Number of pending finals. */
   #owed = 0;
   #running = false;
   #closed = false;
@@ -178,8 +180,7 @@ export class Listener {
   }
 
   /**
-   * Drops the speech behind the last flush: the utterance under way has no text, and audio that was not looked at is
-   * silence.
+   * Drops the speech after the last flush: the current utterance gets no text, and unexamined audio becomes silence.
    */
   clear(): void {
     if (this.#closed || this.#finishAt !== null) return;
@@ -194,7 +195,7 @@ export class Listener {
     this.#run();
   }
 
-  /** No more audio comes; resolves once every final is sent. */
+  /** Ends the audio; resolves once every final is sent. */
   async finish(): Promise<void> {
     await this.#finish();
     await this.#finals;
@@ -251,12 +252,15 @@ export class Listener {
         if (this.#closed) return;
       }
     } finally {
-      // Here, not behind the promise: what comes in between would be left for a run that has ended.
+      // Cleared here and not after the promise: audio in between would otherwise wait for a run that has ended.
       this.#running = false;
     }
   }
 
-  /** Whole windows that can be detected now; a flush and the finish wait for the audio before them. */
+  /**
+   * Returns the number of whole windows that can be detected now; a flush and the finish wait for the audio before
+   * them.
+   */
   #windows(): number {
     const until = this.#marks[0]?.at ?? this.#finishAt ?? this.#audio.end;
     return Math.min(windowsMax, Math.floor((until - this.#segmenter.position) / windowSamples));
@@ -326,8 +330,8 @@ export class Listener {
   }
 
   /**
-   * The text at the pause says how long the silence must be. It is waited for, as the audio may come faster than it is
-   * decoded.
+   * Sets the silence that ends the utterance from the text at the pause. Waits for that text, because audio may arrive
+   * faster than it is decoded.
    */
   async #putOff(): Promise<void> {
     const { follower } = this.#options;
@@ -339,14 +343,14 @@ export class Listener {
     this.#segmenter.putOff(follower.silenceFor(spoken.hypothesis.final(text)));
   }
 
-  /** The speech goes on: the text decoded at the pause is a partial. */
+  /** Handles resumed speech: the text decoded at the pause becomes a partial. */
   #takeEarly(): void {
     const spoken = this.#spoken;
     const early = spoken?.early;
     if (spoken) this.#options.follower?.resumed(spoken.number);
     if (!spoken || !early) return;
     spoken.early = null;
-    // A text that is ready is a partial; a decoding that still runs would keep finals waiting.
+    // A text that is ready becomes a partial; a decoding that still runs would delay finals.
     if (early.ready !== null) this.#sendPartial(spoken, early.ready, early.to);
     else early.stop.abort();
   }
@@ -369,7 +373,7 @@ export class Listener {
         if (text === '' && spoken.partialsMade === 1) spoken.again = to - spoken.from + emptyAgain;
         this.#sendPartial(spoken, text, to);
       },
-      // A partial that fails is only missing; the final says whether the recogniser has failed.
+      // A failed partial is skipped; the final reports whether the recogniser has failed.
       () => (spoken.partial = null),
     );
   }
@@ -387,7 +391,7 @@ export class Listener {
   #end({ utterance, from, to, reason }: Extract<Segmented, { type: 'ended' }>): void {
     const spoken = this.#spoken!;
     this.#spoken = null;
-    // Audio that is dropped is silence, in which the utterance may end before the mark.
+    // Dropped audio is silence, in which the utterance may end before the mark.
     if (reason === 'silence' && this.#marks[0]?.drops) spoken.isDropped = true;
     this.#lastEnd = to;
     spoken.partial?.abort();
@@ -411,7 +415,7 @@ export class Listener {
       });
       this.#release(utterance);
     });
-    // The utterance was cut: the speech that goes on is a new one, behind its final.
+    // The utterance was cut: the rest of the speech is a new utterance, sent after this final.
     if (reason === 'length' || reason === 'flush') this.#cuts.add(utterance);
     this.#finals.catch((error) => this.#fail(error));
   }
@@ -444,7 +448,7 @@ export class Listener {
     else this.#options.emit(event);
   }
 
-  /** Keeps the last of the partials of one utterance that wait: it alone is of use. */
+  /** Keeps only the last waiting partial of an utterance. */
   #hold(event: ListenerEvent): void {
     const last = this.#held.at(-1);
     if (event.type === 'transcript.partial' && last?.type === event.type && last.utterance === event.utterance)
@@ -452,7 +456,7 @@ export class Listener {
     this.#held.push(event);
   }
 
-  /** The final of a cut utterance was sent: the events that waited behind it go out, up to the next cut. */
+  /** Sends the events that waited for the final of a cut utterance, up to the next cut. */
   #release(utterance: number): void {
     if (!this.#cuts.delete(utterance)) return;
     const held = this.#held;

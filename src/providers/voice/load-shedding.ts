@@ -1,11 +1,11 @@
 /**
- * How voice gives way under load (contract 8, "Overload"): partials become rarer, then there are none, then new sockets
- * are refused. Finals and text turns do not suffer.
+ * Sheds load of voice (contract 8, "Overload"): partials become rarer, then stop, then new sockets are refused. Finals
+ * and text turns are not affected.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { VoiceProcesses } from './processes.ts';
 
-/** The busy share of the voice processes from which partials are stretched, and by how much. */
+/** Busy share of the voice processes from which partials are rarer, and the factor. */
 const stretches: readonly (readonly [from: number, by: number])[] = [
   [0.6, Infinity],
   [0.45, 4],
@@ -16,7 +16,7 @@ const [fullShare, fullForMs, finalWaitsMsMax] = [0.85, 5_000, 1_000];
 export type SheddingLevel = 'none' | 'partials_rarer' | 'partials_off' | 'full';
 
 export class LoadShedding {
-  /** From the lowest on. */
+  /** Levels, the lowest first. */
   readonly levels: readonly SheddingLevel[] = ['none', 'partials_rarer', 'partials_off', 'full'];
   readonly #processes: Pick<VoiceProcesses, 'load'>;
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class LoadShedding {
     this.#clock = clock;
   }
 
-  /** By how much the caller's partials are to be rarer now; Infinity: there are none. */
+  /** Factor by which the caller's partials are rarer now; Infinity if they are off. */
   stretchFor(caller: string): number {
     return this.#isAnothers(caller) ? 1 : this.#stretch;
   }
@@ -37,7 +37,7 @@ export class LoadShedding {
     return this.full && !this.#isAnothers(caller);
   }
 
-  /** Whether new sockets are refused, but for callers who do not cause the load. */
+  /** Whether new sockets are refused, except for callers that do not cause the load. */
   get full(): boolean {
     const { finalWaitsMs } = this.#sample();
     return (
@@ -58,8 +58,8 @@ export class LoadShedding {
   }
 
   /**
-   * Whether the load is mostly of one caller, and not of this one: callers share the processes, so the others wait for
-   * an order.
+   * Whether another caller causes most of the load. Callers share the processes, so other callers wait for one order at
+   * most.
    */
   #isAnothers(caller: string): boolean {
     const { dominant } = this.#sample();

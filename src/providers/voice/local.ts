@@ -1,5 +1,5 @@
 /**
- * Voices and recognisers of the operator's own, in the folder that `PARLEY_VOICE_FOLDER` names: `name` is a file
+ * The operator's voices and recognisers, in the folder that `PARLEY_VOICE_FOLDER` names: `name` is a file
  * `NAME.flitevox`, `transcription_name` a folder with Moonshine's `encoder_model.onnx` and `decoder_model_merged.onnx`.
  * Both run in the voice processes.
  */
@@ -12,17 +12,14 @@ import type { VoicePools } from './processes.ts';
 export const voiceSuffix = '.flitevox';
 const weights = ['encoder_model.onnx', 'decoder_model_merged.onnx'];
 
-/** A name that stays within the folder. */
+/** Matches a name that stays within the folder. */
 const isPlain = (name: string): boolean => /^[\w][\w.-]*$/.test(name);
 
 /** Whether the folder has weights of that name. */
 export const isRecogniser = (folder: string, name: string): boolean =>
   isPlain(name) && weights.every((file) => existsSync(join(folder, name, file)));
 
-/**
- * None where the folder has disappeared since the start, or is a file now: then there is nothing to list, and speech
- * fails.
- */
+/** Returns an empty list if the folder has disappeared since the start or is a file now; then speech fails. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -53,7 +50,7 @@ export function localVoice({ speakers, listeners }: VoicePools, folder: string):
     voices,
     takesVoice: isVoice,
     spells: true,
-    // The operator's weights are of the languages that they are of.
+    // The languages depend on the weights that the operator installed.
     takesLanguage: () => true,
     speak: (request) =>
       speakWith(speakers, { name: '', file: fileOf(request.voice ?? request.name) }, { ...request, timed: false }),

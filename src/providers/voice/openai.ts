@@ -1,4 +1,4 @@
-/** Any endpoint that speaks OpenAI's `/audio/speech` and `/audio/transcriptions`. */
+/** Voice provider for endpoints with OpenAI's `/audio/speech` and `/audio/transcriptions`. */
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import { parseObject } from '../../base/json.ts';
@@ -20,9 +20,9 @@ import { AudioPieces } from './pieces.ts';
 
 const defaultBaseUrl = 'https://api.openai.com/v1';
 const [defaultModel, defaultRecogniser, defaultVoice] = ['tts-1', 'whisper-1', 'alloy'];
-/** The sample rate of a provider's `pcm` (contract 8). */
+/** Sample rate of a provider's `pcm` (contract 8). */
 const pcmRate = 24_000;
-/** The formats to request, in this order: bare samples need no container to be trusted. */
+/** Formats to request, in this order: bare samples need no trusted container. */
 const formats = ['pcm', 'wav'] as const;
 const voiceCharactersMax = 64;
 
@@ -68,7 +68,7 @@ async function speak(http: ProviderHttp, request: SentenceRequest): Promise<Sent
   throw new VoiceFailed('status');
 }
 
-/** Resolves with the first of the audio at hand, or with null if the endpoint does not take the format. */
+/** Resolves with the first audio, or with null if the endpoint refuses the format. */
 function begin(
   http: ProviderHttp,
   { text, name, voice, speed, access, signal }: SentenceRequest,
@@ -107,7 +107,7 @@ function begin(
           if (samples === null) return fail('malformed');
           taken += samples.length;
           if (taken === 0) return reader!.complete ? fail('malformed') : undefined;
-          // Bytes without a sound are no life: a header may go on for ever.
+          // Bytes without samples do not reset the timeout: a header may never end.
           call.outputBegan();
           if (taken * 1000 > limits.voiceSentenceMsMax * reader!.sampleRate) return fail('malformed');
           if (samples.length > 0) pieces.push(samples);
@@ -135,13 +135,15 @@ function begin(
   });
 }
 
-/** How other formats begin. */
+/** First bytes of other formats. */
 const isContainer = /^(?:ID3|OggS|fLaC|RF64|RIFX|FORM|caff|\x1aE\xdf\xa3|....ftyp)/s;
-/** How JSON and pages begin, behind a mark and white space. */
+/** First characters of JSON and of pages, after a byte order mark and white space. */
 const beginsAsText = /^(?:\xef\xbb\xbf)?[\t\n\f\r ]*(?:\{[\t\n\r ]*["}]|\[[\t\n\r ]*[\]{}["\dtfn-]|<[!?a-zA-Z])/;
 /** Bytes of a text in UTF-8. Samples near silence, as speech begins, have other bytes too. */
 const isText = /^[\t\n\f\r\x20-\x7e\x80-\xbf\xc2-\xf4]*$/;
-/** So much of a body tells a text from samples, and a frame of MP3 with the beginning of the next one. */
+/**
+ * Bytes of a body that distinguish text from samples, and bytes that hold an MP3 frame and the beginning of the next.
+ */
 const [textBytes, lookedAtBytes] = [64, 1_500];
 
 function isNoAudio(body: Buffer): boolean {
@@ -156,7 +158,7 @@ const bitrates = [
 ] as const;
 const rates = [44_100, 48_000, 32_000] as const;
 
-/** Bytes of the MP3 frame that begins there; 0 if none does. */
+/** Length of the MP3 frame at this position; 0 without a frame. */
 function frameBytes(body: Buffer, at: number): number {
   if (at + 4 > body.length || body.readUInt16BE(at) < 0xffe0 || (body[at + 1]! & 6) !== 2) return 0;
   const version = (body[at + 1]! >> 3) & 3;
@@ -172,17 +174,20 @@ function isMp3(body: Buffer): boolean {
   return length > 0 && frameBytes(body, length) > 0 && body[length + 1] === body[1];
 }
 
-/** Reads audio as it comes in; null if the bytes are no audio. */
+/** Reads audio as it arrives; null if the bytes are not audio. */
 interface Reader {
   /** Known with the first samples. */
   readonly sampleRate: number;
-  /** Whether the audio is over, whatever follows. */
+  /** Whether the audio has ended; later bytes are ignored. */
   readonly complete: boolean;
   take(chunk: Buffer): Int16Array | null;
   end(): Int16Array | null;
 }
 
-/** Samples may be cut in the middle. A body that begins as a container or as text is no PCM, whatever its type says. */
+/**
+ * Reads PCM, whose samples may be split between chunks. A body that begins as a container or as text is refused,
+ * although its content type is PCM.
+ */
 class PcmAnswer implements Reader {
   #rest: Buffer = Buffer.alloc(0);
   #wav: WavAnswer | null = null;
@@ -205,7 +210,7 @@ class PcmAnswer implements Reader {
   }
 
   end(): Int16Array | null {
-    // A shorter body has not been looked at yet.
+    // A shorter body has not been examined yet.
     const samples = this.#begun ? noSamples : this.#take(this.#rest);
     return samples !== null && this.#wav?.end() === null ? null : samples;
   }
@@ -256,7 +261,7 @@ function readable(read: () => Int16Array): Int16Array | null {
   }
 }
 
-/** One utterance as a file, with exact sizes in its header. */
+/** Sends one utterance as a file, with exact sizes in its header. */
 async function transcribe(
   http: ProviderHttp,
   clock: Clock,
@@ -266,7 +271,7 @@ async function transcribe(
   form.set('file', new Blob([exactWav(samples, 16_000)], { type: 'audio/wav' }), 'utterance.wav');
   form.set('model', name ?? defaultRecogniser);
   form.set('response_format', 'json');
-  // Endpoints take the language alone, without its region.
+  // Endpoints accept the language without its region.
   if (language !== null) form.set('language', language.split('-')[0]!.toLowerCase());
   const encoded = new Response(form);
   const post = postTo(

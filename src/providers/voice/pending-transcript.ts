@@ -1,37 +1,37 @@
-/** The words of a person that no turn has yet, in the order in which they came (contract 18). */
+/** Words of a person that do not belong to a turn yet, in the order in which they arrived (contract 18). */
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
 
 export interface Words {
   readonly text: string;
-  /** From the first voice to the last, in milliseconds of audio. */
+  /** Milliseconds of audio from the first voice to the last. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether some of them were typed. */
+  /** Present if some of the words were typed. */
   readonly typed?: true;
 }
 
 export class PendingTranscript {
   #words: Words[] = [];
-  /** Whether words are left over from a message that was as long as one may be. */
+  /** Whether words remain of a message that had the maximum length. */
   #isLeftOver = false;
 
-  /** All of them, joined. */
+  /** All words, joined. */
   get text(): string {
     return this.#words.map(({ text }) => text).join(' ');
   }
 
-  /** Whether they are as long as a message may be. */
+  /** Whether the words fill a message. */
   get isFull(): boolean {
     return codePoints(this.text) >= limits.messageCharactersMax;
   }
 
-  /** Whether some of them were typed. */
+  /** Whether some of the words were typed. */
   get isTyped(): boolean {
     return this.#words.some(({ typed }) => typed);
   }
 
-  /** All of them, which stay in hand; null if there are none. */
+  /** All words, without taking them; null if no word is pending. */
   get whole(): Words | null {
     const [first, last] = [this.#words[0], this.#words.at(-1)];
     if (first === undefined || last === undefined) return null;
@@ -42,18 +42,18 @@ export class PendingTranscript {
     this.#words.push(words);
   }
 
-  /** A text that was typed comes behind what was said. */
+  /** Appends a typed text to the words that were said. */
   type(text: string): void {
     const ms = this.#words.at(-1)?.toMs ?? 0;
     this.#words.push({ text, fromMs: ms, toMs: ms, typed: true });
   }
 
-  /** Drops what was typed. */
+  /** Drops typed words. */
   untype(): void {
     this.#words = this.#words.filter(({ typed }) => typed === undefined);
   }
 
-  /** Takes them, at most 8,000 characters; null if there are none. */
+  /** Takes the words, at most 8,000 characters; null if no word is pending. */
   take(): Words | null {
     const { whole } = this;
     const last = this.#words.at(-1);
@@ -65,19 +65,19 @@ export class PendingTranscript {
     return { ...whole, text };
   }
 
-  /** Whether words are left over from the message that was taken, and have not come back to them. */
+  /** Whether words remain of the message that was taken, and the taken words were not put back. */
   get isLeftOver(): boolean {
     return this.#isLeftOver;
   }
 
-  /** Words that were taken for a turn that is withdrawn begin the next one. */
+  /** Puts words of a withdrawn turn before the next ones. */
   putBack(words: Words): void {
     this.#isLeftOver = false;
     this.#words.unshift(words);
   }
 }
 
-/** The length of the beginning that a message may have, in whole words. */
+/** Length of the longest beginning, in whole words, that fits into a message. */
 function endWithin(text: string): number {
   const end = indexAfter(text, limits.messageCharactersMax);
   const space = end === text.length ? end : text.lastIndexOf(' ', end);

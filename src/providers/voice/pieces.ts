@@ -1,4 +1,4 @@
-/** Audio on its way from a provider to a reader: the provider is held while the reader is behind. */
+/** Audio on its way from a provider to a reader: the provider pauses while the reader is slower. */
 import { limits } from '../../base/limits.ts';
 
 export class AudioPieces implements AsyncIterable<Int16Array> {

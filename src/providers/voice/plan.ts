@@ -1,6 +1,6 @@
 /**
- * The text of a reply that was heard when so much of its audio was played. Positions in the text are code points from
- * the beginning of the reply.
+ * Maps the audio of a reply that was played to the text that was heard. Positions in the text are code points from the
+ * beginning of the reply.
  */
 import { codePoints } from '../../base/text.ts';
 import type { WordSpan } from '../voice.ts';
@@ -13,44 +13,46 @@ import { speakableText } from './speakable.ts';
 export interface PlannedText {
   /** Code points before it. */
   readonly from: number;
-  /** As the model wrote it. */
+  /** Text as the model wrote it. */
   readonly raw: string;
-  /** As the voice got it. */
+  /** Text as the voice received it. */
   readonly said: string;
-  /** UTF-16 units at the beginning of `raw` of which nothing is said, such as code; 0 if it is left out. */
+  /** UTF-16 units at the beginning of `raw` that are not spoken, such as code; 0 if absent. */
   readonly silent?: number;
 }
 
-/** One word of the text that is said, with all behind it that is not. */
+/** A spoken word and the unspoken characters that follow it. */
 export interface PlannedWord {
-  /** Where it ends in the text, without white space. */
+  /** Position at which the word ends in the text, without white space. */
   readonly textEnd: number;
-  /** Samples of the sentence before it, and after which half of it was played. */
+  /** Samples of the sentence before the word, and samples after which half of the word was played. */
   readonly begin: number;
   readonly half: number;
 }
 
-/** One sentence of a reply, whose audio is known to its end. */
+/** A sentence of a reply whose audio is complete. */
 export interface UtterancePlan {
-  /** The text that is its own: from one code point to before another. */
+  /** Code points of the sentence: `from` is included, `to` is not. */
   readonly from: number;
   readonly to: number;
-  /** The position before its first word was heard: behind text at its beginning that is not said. */
+  /** Position before the first word is heard: after unspoken text at the beginning. */
   readonly before: number;
   readonly samples: number;
   readonly words: readonly PlannedWord[];
 }
 
-/** The position when so many samples of the sentence were played: never within a word, never behind white space. */
+/**
+ * Returns the position that was heard after so many samples of the sentence: never within a word, never after white
+ * space.
+ */
 export const heardAt = (plan: UtterancePlan, samples: number): number => behind(plan, ({ half }) => half <= samples);
 
 /**
- * The position behind the words of which something is in so many samples of the sentence; never before what was heard
- * of them.
+ * Returns the position after the last word that begins within the samples; never before the position that was heard.
  */
 export const begunAt = (plan: UtterancePlan, samples: number): number => behind(plan, ({ begin }) => begin < samples);
 
-/** The position behind the words that are reached: the first of them, as many as there are. */
+/** Returns the position after the leading words that are reached. */
 function behind({ words, before }: UtterancePlan, isReached: (word: PlannedWord) => boolean): number {
   let [low, high] = [0, words.length];
   while (low < high) {
@@ -61,7 +63,10 @@ function behind({ words, before }: UtterancePlan, isReached: (word: PlannedWord)
   return low === 0 ? before : words[low - 1]!.textEnd;
 }
 
-/** `spans`: of the words of `said`. `sayable`: the voice's, if it has one. All samples are of one rate. */
+/**
+ * Plans a sentence. `spans`: of the words of `said`. `sayable`: filter of the voice, if it has one. All samples have
+ * one rate.
+ */
 export function planOf(
   { from, raw, said, silent = 0 }: PlannedText,
   spans: readonly WordSpan[],
@@ -87,16 +92,16 @@ export function planOf(
       const half = Math.max(last?.half ?? 0, Math.ceil((span.from + span.to) / 2));
       words.push({ textEnd: end, begin: Math.max(last?.begin ?? -1, Math.min(span.from, half - 1)), half });
     } else if (last !== undefined) last.textEnd = end;
-    // At the reply's beginning there is no word that it could belong to.
+    // White space at the reply's beginning belongs to no word.
     else if (from > 0) before = end;
   }
   return { from, to: from + codePoints(raw), before, samples, words };
 }
 
-/** False for signs alone, which no voice says by themselves: a sentence may be followed by any number of them. */
+/** False for signs alone, which a voice does not speak: any number of them may follow a sentence. */
 const mayBeSaid = (text: string): boolean => hasWord(text.normalize('NFKD'));
 
-/** For each word of the text the span in which it is said; undefined if it is not. */
+/** Returns for each word of the text its span; undefined for an unspoken word. */
 function spansOf(
   texts: readonly (readonly string[])[],
   said: string,
@@ -122,16 +127,16 @@ function spansOf(
   return found;
 }
 
-/** The words of a piece of text, without case and signs. */
+/** Returns the words of a text, without case and signs. */
 const bareWords = (text: string): string[] =>
   wordsOf(text).flatMap((word) => word.text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '') || []);
 
-/** The clauses of a sentence, at whose ends a voice may pause. */
+/** Returns the clauses of a sentence; a voice may pause at their ends. */
 const endsClause = /[,;:—–、，；：]["'”’)]*$/u;
 
 /**
- * The spans of a sentence's words in proportion to their characters, between its first and its last sound; pauses stand
- * at commas where there are as many.
+ * Distributes a sentence's words in proportion to their characters, between its first and its last sound; pauses lie at
+ * commas if their numbers match.
  */
 export function spansInProportion(said: string, sounds: Sounds): WordSpan[] {
   const pieces = wordsOf(said).map(({ text }) => text);
@@ -146,7 +151,7 @@ export function spansInProportion(said: string, sounds: Sounds): WordSpan[] {
   return shared(pieces, stretches);
 }
 
-/** Spans of pieces that share stretches by their characters. */
+/** Spans of pieces that share stretches of sound by their characters. */
 function shared(pieces: readonly string[], stretches: readonly Stretch[]): WordSpan[] {
   const characters = pieces.map((piece) => codePoints(piece));
   const all = characters.reduce((sum, count) => sum + count, 0);
@@ -159,7 +164,10 @@ function shared(pieces: readonly string[], stretches: readonly Stretch[]): WordS
   });
 }
 
-/** The sample at which so many sound; at the edge of a pause the one before it or behind it. */
+/**
+ * Returns the sample before which the given number of samples sound; at the edge of a pause, the sample before or after
+ * the pause.
+ */
 function placeIn(stretches: readonly Stretch[], sounding: number, before: boolean): number {
   let left = sounding;
   for (const { from, to } of stretches) {

@@ -1,4 +1,4 @@
-/** One voice process, seen from the server. */
+/** A voice process, as the server controls it. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '../../base/clock.ts';
@@ -16,34 +16,34 @@ interface WaitingPart {
   settle(detected: Detected): void;
 }
 
-/** Beside this file in the sources, beside the bundle where that was built. */
+/** Path of the engine: next to this file in the sources, next to the bundle after a build. */
 const entry = import.meta.url.endsWith('.ts') ? './engine/main.ts' : './voice.mjs';
 
 export class VoiceProcess {
   readonly pid: number;
   /**
-   * Whether the system started it: without a free descriptor or memory it does not, and then `onEnded` is called in
-   * this turn of the event loop.
+   * Whether the system started the process. Without a free descriptor or memory it does not, and `onEnded` is called in
+   * this iteration of the event loop.
    */
   readonly started: boolean;
   alive: boolean;
-  /** Whether it has sent a report: a process that ends before that is broken. */
+  /** Whether the process has reported: one that ends before that is broken. */
   worked = false;
-  /** The streams whose state it has. */
+  /** Streams whose state the process has. */
   readonly streams = new Set<number>();
   readonly #clock: Clock;
   readonly #child: ChildProcess | null;
   readonly #reports = new Map<number, (report: Report | Ended) => void>();
-  /** The models that have served an order, so that they are loaded. */
+  /** Models that have served an order and therefore are loaded. */
   readonly #loaded = new Set<string>();
   /**
-   * Parts that go to the detector together once it has answered: a message between processes costs the server more than
-   * a frame on its socket.
+   * Parts that go to the detector together after its next result: a message between processes costs the server more
+   * than a frame on its socket.
    */
   #parts: WaitingPart[] = [];
   #detecting = false;
   #running: number | null = null;
-  /** Time at work since `#shareFrom`, and the start of the present order. */
+  /** Milliseconds at work since `#shareFrom`, and the start of the present order. */
   #workedMs = 0;
   #workFrom = 0;
   #shareFrom: number;
@@ -52,7 +52,7 @@ export class VoiceProcess {
   constructor(clock: Clock, onEnded: (why: string) => void, start: typeof fork = fork) {
     this.#clock = clock;
     this.#shareFrom = clock.monotonic();
-    // Nothing of the server's environment is needed, and it has secrets in it.
+    // The engine gets an empty environment, because the server's contains secrets.
     const { PATH, NODE_PATH, TMPDIR } = process.env;
     let child: ChildProcess | null = null;
     let over = false;
@@ -72,7 +72,7 @@ export class VoiceProcess {
         execArgv: entry.endsWith('.ts') ? ['--import=tsx'] : [],
       });
     } catch (error) {
-      // Some of the system's errors Node throws and others it emits; both end it alike.
+      // Node throws some of the system's errors and emits others; both end the process alike.
       queueMicrotask(() => end((error as Error).message));
     }
     this.#child = child;
@@ -87,7 +87,7 @@ export class VoiceProcess {
     return this.alive && this.#running === null;
   }
 
-  /** The share of the time that it was at work, over the last one to two `voiceShareMs`. */
+  /** Share of the time at work, over the last one to two `voiceShareMs`. */
   busyShare(): number {
     const now = this.#clock.monotonic();
     const elapsed = now - this.#shareFrom;
@@ -107,12 +107,12 @@ export class VoiceProcess {
     return report;
   }
 
-  /** Ends the decoding that runs soon, with an empty text. */
+  /** Ends the running decoding soon, with an empty text. */
   drop(id: number): void {
     if (this.alive && this.#running === id) this.#child!.send({ do: 'drop', id } satisfies Order, () => {});
   }
 
-  /** `makeId`: makes the id of an order. */
+  /** Sends an order. `makeId`: creates the order's id. */
   detect(makeId: () => number, part: StreamPart): Promise<Detected> {
     this.streams.add(part.stream);
     return new Promise((settle) => {
@@ -149,8 +149,8 @@ export class VoiceProcess {
     if (!this.alive) return Promise.resolve('ended');
     const model = modelOf(order);
     return new Promise((resolve) => {
-      // A process that hangs is ended, and its orders go to the next one. A process that still loads on a slow machine
-      // must not be ended: the next one would be no faster.
+      // Ends a process that hangs; its orders go to the next one. A process that still loads on a slow machine must not
+      // be ended: the next one would not be faster.
       const timer: Timer = this.#clock.after(this.#loaded.has(model) ? limits.voiceOrderMs : limits.voiceLoadMs, () =>
         this.end(),
       );
@@ -170,7 +170,7 @@ export class VoiceProcess {
   }
 }
 
-/** Returns the name of the model that an order needs loaded; a warming loads in any case. */
+/** Returns the model that an order needs loaded; a warming always loads. */
 const modelOf = (order: Exclude<Order, { do: 'forget' | 'drop' }>): string =>
   order.do === 'transcribe' ? `transcribe ${order.folder ?? ''}` : order.do === 'warm' ? `warm ${order.id}` : order.do;
 

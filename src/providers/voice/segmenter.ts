@@ -1,5 +1,5 @@
 /**
- * Where speech begins and ends, decided from the detector's chances, one window of 32 ms after the other (contract 8).
+ * Decides the beginning and end of speech from the detector's probabilities, in windows of 32 ms (contract 8).
  * Positions are samples at 16 kHz from the beginning of the stream.
  */
 import { windowSamples } from './engine/messages.ts';
@@ -7,15 +7,15 @@ import { windowSamples } from './engine/messages.ts';
 const sampleRate = 16_000;
 const samplesOf = (ms: number): number => Math.round((ms * sampleRate) / 1000);
 
-/** Above the first, speech begins; below the second it may be over: between them it goes on as it was. */
+/** Speech begins at the first probability and may end below the second; between them the state stays. */
 const [onsetChance, offsetChance] = [0.5, 0.35];
-/** A click is shorter than that; fewer windows are enough where the detector is that sure of them. */
+/** Windows that make an onset, longer than a click; fewer are enough if the sum of their probabilities is that high. */
 const onsetWindows = 3;
 const sureEvidence = 1.8;
-/** An utterance is cut there at the latest; the cut is put where the speaker is quietest within the last part of it. */
+/** Maximum length of an utterance; it is cut at the quietest position within the last part. */
 const lengthMax = samplesOf(10_000);
 const cutWithin = samplesOf(2_000);
-/** An early guess at the end of the speech, on which decoding can begin before the silence is long enough. */
+/** Silence after which the speech may have ended: decoding can begin before the silence is long enough. */
 const pauseSamples = samplesOf(120);
 
 export type FinalReason = 'silence' | 'flush' | 'finish' | 'length';
@@ -24,9 +24,9 @@ export type Segmented =
   | { readonly type: 'started'; readonly utterance: number; readonly at: number }
   /** The speaker may have stopped at this position. */
   | { readonly type: 'paused'; readonly utterance: number; readonly at: number }
-  /** The speaker goes on after a pause. */
+  /** Speech continues after a pause. */
   | { readonly type: 'resumed'; readonly utterance: number }
-  /** The utterance is `from` to `to`. */
+  /** Utterance between two positions. */
   | {
       readonly type: 'ended';
       readonly utterance: number;
@@ -40,38 +40,38 @@ interface Utterance {
   readonly from: number;
   /** The end of the last window with speech in it. */
   spokenTo: number;
-  /** Where the speech ended, if the present pause is its end; null where there is none. */
+  /** Position at which the speech ends if the present pause is its end; null outside a pause. */
   endsAt: number | null;
-  /** Samples of its windows with speech in them. */
+  /** Samples of its windows with speech. */
   voiced: number;
-  /** The silence that ends it. */
+  /** Silence that ends it. */
   silence: number;
-  /** The chances of its windows of late, for a cut. */
+  /** Probabilities of its latest windows, for a cut. */
   readonly chances: number[];
 }
 
-/** The least silence that is within half a window of this one: the detector looks no finer. */
+/** Returns the least silence within half a window of the given one, which is the detector's resolution. */
 const nearestOf = (ms: number): number => samplesOf(ms) - windowSamples / 2;
 
-/** Finds the edges of a voice, which the detector knows to be around there. */
+/** Finds the exact boundaries of speech near the positions that the detector reports. */
 export interface SpeechBoundaries {
-  /** Returns where the voice began that the detector hears from `sure` to `position`. */
+  /** Returns the onset of a voice that the detector hears from `sure` to `position`. */
   onset(sure: number, position: number): number;
-  /** Returns where the voice ended that the detector hears up to `sure`, and not from there to `position`. */
+  /** Returns the end of a voice that the detector hears up to `sure` and not from there to `position`. */
   end(sure: number, position: number): number;
 }
 
 export class Segmenter {
   readonly #silence: number;
   readonly #boundaries: SpeechBoundaries;
-  /** Windows looked at. */
+  /** Number of windows examined. */
   #windows = 0;
   #utterances = 0;
   #current: Utterance | null = null;
-  /** Windows in a row that may be the onset of speech, and the sum of their chances. */
+  /** Consecutive windows that may be the onset of speech, and the sum of their probabilities. */
   #onset = 0;
   #evidence = 0;
-  /** The end of the utterance before. */
+  /** End of the previous utterance. */
   #lastEnd = 0;
 
   constructor(silenceMs: number, boundaries: SpeechBoundaries) {
@@ -79,17 +79,17 @@ export class Segmenter {
     this.#boundaries = boundaries;
   }
 
-  /** The position up to which the stream was looked at. */
+  /** Position up to which the stream was examined. */
   get position(): number {
     return this.#windows * windowSamples;
   }
 
-  /** Samples with speech in them of the utterance under way; 0 if there is none. */
+  /** Samples with speech in the current utterance; 0 in silence. */
   get voiced(): number {
     return this.#current?.voiced ?? 0;
   }
 
-  /** Whether one more window of silence would end the utterance under way. */
+  /** Whether one more window of silence would end the current utterance. */
   get ending(): boolean {
     return (
       this.#current !== null &&
@@ -98,12 +98,12 @@ export class Segmenter {
     );
   }
 
-  /** Lets the utterance under way end after another silence, until it goes on. */
+  /** Sets the silence that ends the current utterance, until speech continues. */
   putOff(silenceMs: number): void {
     if (this.#current !== null) this.#current.silence = nearestOf(silenceMs);
   }
 
-  /** Looks at one more window. */
+  /** Examines one more window. */
   push(chance: number): Segmented[] {
     const from = this.position;
     this.#windows++;
@@ -111,11 +111,11 @@ export class Segmenter {
     return this.#follow(this.#current, chance, from);
   }
 
-  /** Ends the utterance under way here. */
+  /** Ends the current utterance here. */
   end(reason: 'flush' | 'finish'): Segmented[] {
     const utterance = this.#current;
     if (utterance === null) return [];
-    // The speaker may be in the middle of a word, of which all there is counts.
+    // The speaker may be in the middle of a word, and all of its audio counts.
     return [this.#ended(utterance, utterance.endsAt ?? this.position, reason)];
   }
 
@@ -161,14 +161,14 @@ export class Segmenter {
     return this.position - utterance.from >= lengthMax ? [...found, ...this.#cut(utterance, windowFrom)] : found;
   }
 
-  /** Cuts behind the quietest of the last windows. Speech that goes on from there is a new utterance. */
+  /** Cuts after the quietest of the last windows. The rest of the speech is a new utterance. */
   #cut(utterance: Utterance, windowFrom: number): Segmented[] {
     const { chances } = utterance;
     let quietest = chances.length - 1;
     for (let i = quietest; i >= 0; i--) if (chances[i]! < chances[quietest]!) quietest = i;
     const at = windowFrom - (chances.length - 1 - quietest) * windowSamples;
     const ended = this.#ended(utterance, at, 'length');
-    // While the speaker pauses the next words begin an utterance of their own.
+    // Words after a pause begin a new utterance.
     if (utterance.endsAt !== null) return [ended];
     const started = this.#begin(at);
     this.#current!.spokenTo = utterance.spokenTo;

@@ -1,6 +1,6 @@
 /**
- * The sentences of a text that still comes, each as soon as it is known to be whole; the first one sooner, as somebody
- * waits for it. Times are milliseconds of one clock.
+ * Splits a growing text into sentences, each as soon as it is known to be whole. The first one comes sooner, because a
+ * listener waits for it. Times are milliseconds of one clock.
  */
 import { codePoints } from '../../base/text.ts';
 import { opensCode, type Part } from './code-blocks.ts';
@@ -9,42 +9,39 @@ import { piecesOf, sentencesAndCode, type Saying } from './sound.ts';
 import { endsInAddress } from './speakable.ts';
 import type { PlannedText } from './plan.ts';
 
-/** A text that ends as a sentence does is one, if nothing follows for so long. */
+/** Milliseconds without more text after which a text that ends like a sentence counts as one. */
 const wholeAfterMs = 150;
 const endsAsSentence = /[.?!]["'”’»)\]*_]*\s*$/u;
 
-/** After so long without a sentence the first piece may end there, if it has so many words. */
+/** Milliseconds without a sentence after which the first piece may end early, and the words that it needs. */
 const [clauseAfterMs, clauseWords] = [400, 3];
 const [wordAfterMs, wordWords] = [900, 6];
 const clauseEnds = /[,;:](?=\s)\s*|—\s*/gu;
 const wordEnds = /\s+/gu;
 
-/** Above so many characters without a sentence the text is looked at again only once it has grown by a share of it. */
+/** Characters without a sentence above which the text is examined again only once it has grown by a share. */
 const [oftenUpTo, growth] = [400, 1.25];
-/**
- * Characters that are cut into sentences at a time: of a longer text the rest waits for the next look, which is due at
- * once.
- */
+/** Characters that are split at a time: the rest of a longer text waits for the next look, which is due at once. */
 const cutAtOnce = 4_000;
 
 export class SentenceStream {
   readonly #saying: Saying;
   #text = '';
-  /** The end of it, so that a long text is not put together for each piece that comes. */
+  /** The end of the text, so that a long text is not joined for each piece. */
   #tail = '';
-  /** Code points before it. */
+  /** Code points before the text. */
   #from = 0;
-  /** Text of which nothing is said, which begins the next sentence. */
+  /** Unspoken text, which begins the next sentence. */
   #silent = '';
   #begunAt: number | null = null;
   #lastAt = 0;
-  /** The fence of the block of code that is open before it; null outside of one. */
+  /** Fence of the code block that is open before the text; null outside of one. */
   #fence: string | null = null;
-  /** Whether a sentence was given. */
+  /** Whether a sentence was returned. */
   #given = false;
   #lookAtLength = 0;
   #lookedAt = 0;
-  /** Whether all of the text is whole, though the rest of it is not cut yet. */
+  /** Whether the text is complete, although the rest of it is not split yet. */
   #isWhole = false;
 
   constructor(saying: Saying) {
@@ -63,22 +60,22 @@ export class SentenceStream {
     return [...this.#sentences(), ...this.look(now)];
   }
 
-  /** Whether the next look is due at once: there is more text than is cut at a time. */
+  /** Whether the next look is due at once: there is more text than is split at a time. */
   get isBehind(): boolean {
     return this.#text.length > cutAtOnce || (this.#isWhole && this.#text !== '');
   }
 
-  /** When to look again if no text comes before; null if there is nothing to wait for. */
+  /** Time of the next look if no text arrives before; null if none is due. */
   get dueAt(): number | null {
     if (this.isBehind) return this.#lookedAt;
     const due = this.#endsWhole ? [this.#lastAt + wholeAfterMs] : [];
-    // Once its time has come the first piece waits for text, not for time.
+    // After its time the first piece waits for text, not for time.
     if (this.#waitsForFirst)
       due.push(...[clauseAfterMs, wordAfterMs].map((ms) => this.#begunAt! + ms).filter((at) => at > this.#lookedAt));
     return due.length === 0 ? null : Math.min(...due);
   }
 
-  /** Returns what is whole because of the time that has passed. */
+  /** Returns the sentences that are whole because of the time that has passed. */
   look(now: number): PlannedText[] {
     this.#lookedAt = now;
     if (this.isBehind) return this.#part();
@@ -91,7 +88,9 @@ export class SentenceStream {
     return end ? this.#take([{ kind: 'prose', raw: this.#text.slice(0, end), fence: null }]) : [];
   }
 
-  /** No more text comes, or only much later. While it is behind, the rest is given by the looks that are due. */
+  /**
+   * Ends the text, at least for a while. A rest that is too long for one look is returned by the looks that are due.
+   */
   end(): PlannedText[] {
     this.#isWhole = true;
     return this.#part();
@@ -100,11 +99,11 @@ export class SentenceStream {
   /** The sentences at the beginning of a long text. */
   #part(): PlannedText[] {
     const sentences = sentencesAndCode(this.#text.slice(0, cutAtOnce), this.#fence);
-    // The last one may go on, unless it is as long as text of which nothing is said can be.
+    // The last sentence may continue, unless it has the maximum length of unspoken text.
     const goesOn = this.#text.length > cutAtOnce && sentences.length > 1;
     const found = this.#take(goesOn ? sentences.slice(0, -1) : sentences);
     this.#lookAtLength = 0;
-    // A block that nothing closes ends with its text.
+    // An unclosed block ends with its text.
     if (this.#isWhole && this.#text === '') this.#fence = null;
     return this.isBehind ? found : [...found, ...this.#sentences()];
   }
@@ -125,7 +124,7 @@ export class SentenceStream {
     );
   }
 
-  /** Sentences behind which another one has begun, and lines of code. */
+  /** Returns sentences that are followed by another one, and lines of code. */
   #sentences(): PlannedText[] {
     if (this.#text.length < this.#lookAtLength) return [];
     const sentences = sentencesAndCode(this.#text, this.#fence);
@@ -156,8 +155,8 @@ export class SentenceStream {
   }
 
   /**
-   * The last place of this kind behind so many words, outside of brackets, which may hold an address; 0 if there is
-   * none.
+   * Returns the last position of this kind after the given number of words, outside of brackets, which may contain an
+   * address; 0 if no position fits.
    */
   #lastEnd(kind: RegExp, words: number): number {
     const ends = Array.from(this.#text.matchAll(kind), ({ 0: found, index }) => index + found.length);

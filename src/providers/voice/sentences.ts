@@ -1,16 +1,15 @@
-/** Cuts prose into pieces that are synthesised one after another. */
+/** Splits prose into pieces that are synthesised one after another. */
 import { endsInAddress } from './speakable.ts';
 
 /** A piece of more code points than this counts as several: the listener would wait too long for its first sound. */
 const pieceMax = 200;
 
-/** Made with their first texts: the first reads tables for some ten milliseconds, which a start would wait for. */
+/**
+ * Created with the first text: the first segmenter reads tables for some ten milliseconds, which would delay a start.
+ */
 const segmenters: { sentence?: Intl.Segmenter; word?: Intl.Segmenter } = {};
 
-/**
- * Characters that are segmented at a time: for each segment of a longer text the segmenter takes time in proportion to
- * the whole.
- */
+/** Characters that are segmented at a time: the time for each segment grows with the length of the whole text. */
 const segmentedAtOnce = 2_000;
 
 function segmentsOf(text: string, granularity: 'sentence' | 'word'): string[] {
@@ -19,7 +18,7 @@ function segmentsOf(text: string, granularity: 'sentence' | 'word'): string[] {
   for (let from = 0; from < text.length;) {
     const part = text.slice(from, from + segmentedAtOnce);
     const segments = hasWord(part) ? Array.from(segmenter.segment(part), ({ segment }) => segment) : [part];
-    // The last one may go on behind these characters; one as long as all of them is cut.
+    // The last sentence may continue after these characters, unless it is as long as all of them; then it is cut here.
     if (from + part.length < text.length && segments.length > 1) segments.pop();
     for (const segment of segments) from += segment.length;
     found.push(...segments);
@@ -27,17 +26,14 @@ function segmentsOf(text: string, granularity: 'sentence' | 'word'): string[] {
   return found;
 }
 
-/**
- * Abbreviations after which a sentence goes on, whatever follows. Before a small letter the segmenter does not cut
- * anyway.
- */
+/** Abbreviations that do not end a sentence. The segmenter does not cut before a small letter anyway. */
 const always =
   'Dr Mr Mrs Ms Mx Prof Rev Hon Capt Col Gen Lt Maj Sgt Gov Sen Rep Pres St Mt Ft Messrs Mme Mlle Jr Sr Inc Ltd Corp Co Dept Ave Blvd Rd ' +
   'Jan Feb Mar Apr Jun Jul Aug Sep Sept Oct Nov Dec e.g i.e cf viz etc vs al approx dept est';
-/** Abbreviations that are words as well, and short only before a number. */
+/** Abbreviations that are words as well; they are abbreviations only before a number. */
 const beforeNumbers = 'No no Nos nos Fig fig Figs figs Vol vol Art art Sec sec Ch ch p pp c ca';
 
-/** At the end of a text: one of the words, as it is or in capitals, and its full stop. */
+/** Matches one of the words at the end of a text, as it is or in capitals, with its full stop. */
 const ending = (words: string): string =>
   `(?<![\\p{L}\\p{N}.])(?:${`${words} ${words.toUpperCase()}`.replaceAll('.', '\\.').replaceAll(' ', '|')})\\.$`;
 const endsInAbbreviation = new RegExp(ending(always), 'u');
@@ -45,34 +41,33 @@ const endsInNumberWord = new RegExp(ending(beforeNumbers), 'u');
 /** One capital letter, alone or after others: "J.", "J. R. R.", "U.S.". */
 const endsInInitial = /(?<![\p{L}\p{N}])\p{Lu}\.$/u;
 
-/** Whether there is a letter or a digit, without which nothing is said. */
+/** Whether the text has a letter or a digit, without which nothing is spoken. */
 export const hasWord = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 /**
- * The pieces of a text, which joined are the text again, so that the code points of each can be counted. A sentence
- * ends where `Intl.Segmenter` ends one, but not after an abbreviation, which it knows nothing of. A piece of more than
- * 200 code points is cut at white space, or where there is none at 200; an address of the Web is cut nowhere. Text
- * without a letter or digit belongs to the piece before it (at the start, to the piece after it), even beyond the 200,
- * as nothing of it is said. A text with neither is one piece; an empty one has none.
+ * Splits a text into sentences that join to the same text, so that the code points of each can be counted. A sentence
+ * ends where `Intl.Segmenter` ends one, except after an abbreviation, which the segmenter does not know. A sentence of
+ * more than 200 code points is cut at white space, or at 200 without white space; a web address is never cut. Text
+ * without a letter or digit belongs to the sentence before it (at the start, to the sentence after it), even beyond the
+ * 200, because it is not spoken. A text without letters and digits is one sentence; an empty text has no sentence.
  */
 export function sentencesOf(text: string): string[] {
   return joined(mended(segmentsOf(text, 'sentence')).flatMap(cut));
 }
 
 /**
- * Characters at the end of a piece that show whether its sentence goes on: an abbreviation, what stands before it, and
+ * Characters at the end of a piece that decide whether its sentence continues: an abbreviation, the text before it, and
  * some white space.
  */
 const endCharacters = 64;
 
 /**
- * Joins segments that were cut after an abbreviation, and marks to the sentence that they close. A line break ends a
- * sentence all the same.
+ * Joins segments that were split after an abbreviation, and marks to the sentence that they close. A line break always
+ * ends a sentence.
  */
 function mended(segments: readonly string[]): string[] {
   const pieces: string[][] = [];
-  // The end of the last piece alone: to look at a piece of many segments anew with each of them would take their
-  // square.
+  // Examines the end of the last piece alone: a piece of many segments would otherwise take the square of their number.
   let end = '';
   let inAddress = false;
   for (const segment of segments) {
@@ -90,10 +85,10 @@ function mended(segments: readonly string[]): string[] {
   return pieces.map((parts) => parts.join(''));
 }
 
-/** Such as the end of bold text, which the segmenter takes for the beginning of the next sentence. */
+/** Matches a mark such as the end of bold text, which the segmenter takes for the beginning of the next sentence. */
 const closingMarks = /^[^\s\p{L}\p{N}]+\s+/u;
 
-/** `end`: of the piece before. */
+/** Joins two pieces. `end`: end of the piece before. */
 function goesOn(end: string, next: string): boolean {
   const trimmed = end.trimEnd();
   if (/[\n\r\u2028\u2029]/u.test(end.slice(trimmed.length))) return false;
@@ -101,8 +96,8 @@ function goesOn(end: string, next: string): boolean {
 }
 
 /**
- * Whether the text ends in an abbreviation after which a sentence goes on. A quotation mark or a bracket behind it ends
- * more than a word, so only white space is left out.
+ * Whether the text ends in an abbreviation that does not end a sentence. A quotation mark or a bracket after it ends
+ * more than a word, so only white space is ignored.
  */
 export function endsShort(text: string): boolean {
   const end = text.trimEnd().slice(-endCharacters);
@@ -124,7 +119,8 @@ function cut(piece: string): string[] {
 }
 
 /**
- * Where a word of more than 200 code points is cut: behind 200, or behind all of an address, of which little is said.
+ * Returns the position at which a word of more than 200 code points is cut: after 200, or after a whole address, which
+ * is barely spoken.
  */
 function endOfWord(points: readonly string[], from: number): number {
   let to = from + pieceMax;
@@ -143,18 +139,19 @@ function joined(pieces: readonly string[]): string[] {
   return sayable.length > 0 || start === '' ? sayable : [start];
 }
 
-/** Scripts that set no space between words. */
+/** Scripts without spaces between words. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
 export interface Word {
   readonly text: string;
-  /** In UTF-16 units. */
+  /** Length in UTF-16 units. */
   readonly index: number;
 }
 
 /**
- * The words of a text with their punctuation: what stands between white space, and its words where a script sets none.
+ * Returns the words of a text with their punctuation: the parts between white space, or single words in a script
+ * without spaces.
  */
 export const wordsOf = (text: string): Word[] =>
   Array.from(text.matchAll(/\S+/gu)).flatMap(({ 0: word, index }) =>

@@ -1,7 +1,7 @@
 /**
- * The length of speech, estimated from its text before it is made. A sentence of 200 characters lasts eleven seconds if
- * it is prose and a minute or two if it is digits or signs. A sentence that would last too long is cut into pieces,
- * each of which is short work for a voice process.
+ * Estimates the length of speech from its text before synthesis. A sentence of 200 characters lasts eleven seconds in
+ * prose and one or two minutes in digits or signs. A sentence that would last too long is cut into pieces, each short
+ * work for a voice process.
  */
 import { limits } from '../../base/limits.ts';
 import type { VoiceProvider } from '../voice.ts';
@@ -9,13 +9,13 @@ import { partsOf, type Part } from './code-blocks.ts';
 import { hasWord, sentencesOf } from './sentences.ts';
 import { speakableText } from './speakable.ts';
 
-/** A piece of a text, as it is written and as the voice gets it. */
+/** A piece of a text, as it is written and as the voice receives it. */
 export interface VoicedText {
   readonly raw: string;
   readonly said: string;
 }
 
-/** How a voice says a text. */
+/** Properties of a voice that decide the length of its speech. */
 export interface Saying {
   /** Returns the text without characters that the voice cannot say; it may be empty. */
   readonly sayable: (text: string) => string;
@@ -35,16 +35,15 @@ const namedSigns = /[#$%&*+/=@\\^_|~]/gu;
 const pauses = /[.,;:!?]/u;
 
 /**
- * Milliseconds of a letter in a word, and of one whose name is said; of a letter that stands alone, of which some are
- * words.
+ * Milliseconds of a letter in a word, of a letter that is spelt, of a letter that stands alone, and of a short word.
  */
 const [letterMs, namedLetterMs, singleMs, shortWordMs] = [65, 300, 400, 150];
 /**
- * Milliseconds of a digit in a number, and in a longer row that is read digit by digit; of a sign with a name; of a
- * pause.
+ * Milliseconds of a digit in a number, of a digit in a longer row that is read digit by digit, of a sign with a name,
+ * and of a pause.
  */
 const [digitMs, readOutMs, signMs, pauseMs] = [550, 330, 600, 150];
-/** More digits are read one by one, and the letters of a longer word are supposed to be. */
+/** Number of digits above which they are read one by one, and of letters above which a word counts as spelt. */
 const [numberDigitsMax, wordLettersMax] = [12, 20];
 
 /**
@@ -67,12 +66,12 @@ function runMs(run: string, spells: boolean): number {
 export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): number =>
   Array.from(said.matchAll(runs), ([run]) => runMs(run, spells)).reduce((sum, ms) => sum + ms, 0);
 
-/** Sentence in place of a block of code. */
+/** Sentence that replaces a block of code. */
 const announcement = 'A code block follows.';
 
 /**
- * The pieces of a sentence, which joined are the sentence again: one, as a rule. Of a block of code one with the
- * announcement, and one without a sound.
+ * Splits a sentence into pieces that join to the same sentence: usually one. A block of code gives one with the
+ * announcement and one without a sound.
  */
 export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Saying): VoicedText[] {
   if (kind === 'prose') return shortened(voicedOf(raw, saying), saying);
@@ -80,7 +79,7 @@ export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Sayi
 }
 
 /**
- * The sentences of a text and its blocks of code, which joined are the text again; `fence`: of the block in which it
+ * Splits a text into sentences and blocks of code that join to the same text; `fence`: fence of the block in which it
  * begins.
  */
 export const sentencesAndCode = (text: string, fence: string | null = null): Part[] =>
@@ -96,15 +95,13 @@ function shortened(whole: VoicedText, saying: Saying): VoicedText[] {
   return halves === null ? [whole] : halves.flatMap((half) => shortened(half, saying));
 }
 
-/** Ends of clauses, and of words. */
+/** Ends of clauses and of words. */
 const clauseEnds = /[,;:](?=\s)\s*|—\s*/gu;
 const wordEnds = /\s+/gu;
-/** Places of each kind that are tried. */
+/** Number of positions of each kind that are tried. */
 const triesMax = 4;
 
-/**
- * The halves of a text, cut where that changes nothing of what is said; null if no such place is found near its middle.
- */
+/** Halves a text at a position that does not change its spoken form; null if none is near its middle. */
 function halvesOf({ raw, said }: VoicedText, saying: Saying): [VoicedText, VoicedText] | null {
   for (const place of places(raw)) {
     const [left, right] = [voicedOf(raw.slice(0, place), saying), voicedOf(raw.slice(place), saying)];
@@ -113,10 +110,10 @@ function halvesOf({ raw, said }: VoicedText, saying: Saying): [VoicedText, Voice
   return null;
 }
 
-/** The letters and digits that are said. */
+/** Letters and digits that are spoken. */
 const bare = (said: string): string => said.replace(/[^\p{L}\p{N}]/gu, '');
 
-/** Places near the middle of a text: ends of clauses before ends of words, and both before any other. */
+/** Positions near the middle of a text: ends of clauses first, then ends of words, then any other. */
 function* places(text: string): Generator<number> {
   const middle = text.length / 2;
   const near = (ends: readonly number[]): number[] =>
@@ -129,13 +126,11 @@ function* places(text: string): Generator<number> {
   yield* near(Array.from({ length: triesMax }, (_, index) => pointAt(text, Math.round(middle) + index)));
 }
 
-/** The beginning of the code point at an index. */
+/** Beginning of the code point at an index. */
 const pointAt = (text: string, index: number): number =>
   /[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index;
 
-/**
- * The halves of what is said, cut near its middle, with the same shares of the text. Null if there is nothing to cut.
- */
+/** Halves the spoken text near its middle, with the same shares of the written text. Null if it cannot be split. */
 function halvesOfSaid({ raw, said }: VoicedText): [VoicedText, VoicedText] | null {
   for (const place of places(said)) {
     const [left, right] = [said.slice(0, place), said.slice(place)];

@@ -1,11 +1,11 @@
-/** The part of a text that is said aloud: without marks of Markdown, and with a site's name for its address. */
+/** Returns the spoken form of a text: without marks of Markdown, and with a site's name for its address. */
 
-/** A link or a picture, of which its text is said. */
+/** A link or an image; its text is spoken. */
 const links = /!?\[([^[\]\n]*)\]\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*(?:\s+"[^"\n]*")?\)/gu;
 const bracketed = /<(https?:\/\/[^\s<>]*)>|<mailto:([^\s<>]*)>/giu;
 
 /**
- * Marks of Markdown and the text said in their place, in this order: a fence before the code in a line, bold before
+ * Marks of Markdown and their spoken replacement, in this order: a fence before the code in a line, bold before
  * italics.
  */
 const marks: readonly (readonly [RegExp, string])[] = [
@@ -18,10 +18,10 @@ const marks: readonly (readonly [RegExp, string])[] = [
   [/^[ \t]*\||\|[ \t]*$/gmu, ''],
   [/(?<![ \t])[ \t]+\|[ \t]+/gu, ', '],
   [/<br\s*\/?>/giu, ' '],
-  // Formulas between dollar signs, of which two are never a price.
+  // Formulas between dollar signs; two dollar signs are never a price.
   [/(?<!\\)\$\$/gu, ''],
   [/(?<![\\$\p{L}\p{N}])\$(?=[^\s\d$])([^$\n]*)(?<![\s\\])\$(?![$\p{L}\p{N}])/gu, '$1'],
-  // A backslash says that the next character is no mark; a star is not said either way.
+  // A backslash means that the next character is not a mark; a star is never spoken.
   [/\\(?=[\p{P}\p{S}])/gu, ''],
   [/\*{2,}|~~|`+/gu, ''],
   // A single star or underscore is a mark only at a word's edge: not in "2 * 3" and not in "snake_case".
@@ -29,8 +29,8 @@ const marks: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Pictures, with what joins and tints them. Digits and signs such as © are pictures only with a selector after them,
- * and are said.
+ * Emoji, with the characters that join and tint them. Digits and signs such as © are emoji only before a selector;
+ * otherwise they are spoken.
  */
 const pictures =
   /(?![©®™‼⁉ℹ])\p{Extended_Pictographic}|[\p{Emoji_Modifier}\p{Regional_Indicator}\u200d\u20e3\ufe0e\ufe0f\u{e0020}-\u{e007f}]/gu;
@@ -41,7 +41,7 @@ const addressEnd = /^[!#-;=?-~\u00c0-\u024f\u0400-\u04ff]*$/u;
 /** Signs that belong to the sentence around an address. */
 const around = '.,;:!?\'")]}*_~';
 
-/** The name of the site, such as `example.com`, and the signs behind its address. */
+/** Name of the site, such as `example.com`, and the signs after its address. */
 function siteOf(address: string): string {
   let end = address.length;
   while (around.includes(address[end - 1]!)) end--;
@@ -49,7 +49,7 @@ function siteOf(address: string): string {
   return site + address.slice(end);
 }
 
-/** Whether more of an address may follow: neither a sentence nor a piece ends within one. */
+/** Whether more of an address may follow: no sentence and no piece ends within an address. */
 export function endsInAddress(text: string): boolean {
   const word = text.split(/\s/u).at(-1)!;
   const begins = Math.max(word.lastIndexOf('://'), word.lastIndexOf('www.'));

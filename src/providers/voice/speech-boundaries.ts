@@ -1,28 +1,28 @@
 /**
- * Where a voice begins and ends, by the level of the audio. The detector is sure of a voice only behind its first
- * sounds, most of all behind one that hisses, and stays sure for some 70 ms behind the last one; the level shows both
- * to 8 ms. Audio has 16 kHz, positions are samples.
+ * Finds the beginning and end of a voice by the level of the audio. The detector notices a voice only after its first
+ * sounds, above all after one that hisses, and holds for some 70 ms after the last; the level shows both to 8 ms. Audio
+ * has 16 kHz, positions are samples.
  */
 
 const samplesOf = (ms: number): number => ms * 16;
 const frameSamples = samplesOf(8);
 
 /**
- * A voice may have begun so much before the detector's onset; the audio before that tells how loud it is without a
- * voice.
+ * Samples by which a voice may begin before the detector's onset, and samples before that which show the level of
+ * silence.
  */
 const [earlierMax, beforeSamples] = [samplesOf(320), samplesOf(320)];
-/** The silence within a word, before a plosive. */
+/** Silence within a word, before a plosive. */
 const gapMax = samplesOf(72);
 /**
- * A voice may have ended so much before the detector's end; and the audio before that end which tells how loud the
- * voice is.
+ * Samples by which a voice may end before the detector's end, and samples before that end which show the level of the
+ * voice.
  */
 const [laterMax, voiceSamples] = [samplesOf(128), samplesOf(1_000)];
 
 /**
- * A voice is so many decibels louder than the silence beside it, at most so many quieter than its loudest frame, and
- * audible at all: in decibels of full scale.
+ * Decibels by which a voice is louder than the silence next to it, decibels by which it is at most quieter than its
+ * loudest frame, and the level of audible sound: decibels of full scale.
  */
 const [overSilence, underVoice, inaudible] = [10, 30, -60];
 
@@ -32,7 +32,7 @@ export interface Recorded {
 }
 
 /**
- * Returns where the voice began that the detector hears from `sure` to `position`: there, or up to 320 ms before it.
+ * Returns the onset of the voice that the detector hears from `sure` to `position`: `sure`, or up to 320 ms before it.
  */
 export function onsetBefore(sure: number, position: number, audio: Recorded): number {
   const levels = levelsOf(audio.slice(Math.max(0, sure - earlierMax - beforeSamples), sure));
@@ -47,7 +47,7 @@ export function onsetBefore(sure: number, position: number, audio: Recorded): nu
 }
 
 /**
- * Returns where the voice ended that the detector hears up to `sure`, and not from there to `position`: there, or up to
+ * Returns the end of the voice that the detector hears up to `sure`, and not from there to `position`: `sure`, or up to
  * 128 ms before it.
  */
 export function endBefore(sure: number, position: number, audio: Recorded): number {
@@ -61,7 +61,7 @@ export function endBefore(sure: number, position: number, audio: Recorded): numb
 const thresholdOf = (silence: number, voice: readonly number[]): number =>
   Math.max(inaudible, silence + overSilence, Math.max(...voice) - underVoice);
 
-/** The levels of the whole frames that end with the samples. */
+/** Levels of the whole frames at the end of the samples. */
 function levelsOf(samples: Int16Array): number[] {
   const first = samples.length % frameSamples;
   return Array.from({ length: (samples.length - first) / frameSamples }, (_, frame) =>

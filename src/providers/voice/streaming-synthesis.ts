@@ -1,6 +1,6 @@
 /**
- * Reads a reply aloud while it is written: text in, frames out, and for each sentence which of its words are heard when
- * (the rules of a call).
+ * Speaks a reply while it is written: takes text and returns audio frames, and for each sentence the times of its words
+ * (contract 18).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -22,20 +22,20 @@ export interface StreamingSynthesisOptions {
   /** Hertz. */
   readonly sampleRate: number;
   readonly clock: Clock;
-  /** The synthesis of a sentence of so many code points begins. */
+  /** Reports the start of a sentence's synthesis, with its code points. */
   begun(characters: number): void;
-  /** Sentences more are written, before the end of the reply. */
+  /** Reports further sentences of the reply before its end. */
   written(): void;
 }
 
 /**
- * For each sentence first its text, then its frames. Its plan is before them where the voice knows its words, else
- * among them, as soon as all of its audio has come. Samples are of the output.
+ * Events of each sentence: first its text, then its frames. Its plan precedes them if the voice reports word times,
+ * otherwise it comes among them, as soon as all of its audio has arrived. Samples are of the output.
  */
 export type SynthesisEvent =
   /**
-   * A sentence begins behind so many samples of the reply. Its text is that from one code point to before another,
-   * without the white space behind it.
+   * Beginning of a sentence, after so many samples of the reply. Its text is `from` (included) to `to` (not included),
+   * without the white space after it.
    */
   | { readonly type: 'sentence'; readonly from: number; readonly to: number; readonly start: number }
   | ({ readonly type: 'frame' } & Frame)
@@ -75,26 +75,26 @@ export class StreamingSynthesis {
     if (!this.#over) this.#offer(this.#stream.push(text, this.#now));
   }
 
-  /** More text comes only later: what there is is whole. */
+  /** Flushes: more text arrives only later, so the text so far counts as whole. */
   rest(): void {
     if (!this.#over) this.#offer(this.#stream.end());
   }
 
-  /** The reply has no more text. */
+  /** Ends the text of the reply. */
   end(): void {
     if (this.#over) return;
     this.#ended = true;
     this.#offer(this.#stream.end());
   }
 
-  /** Ends the synthesis and the frames. */
+  /** Stops the synthesis and the frames. */
   stop(): void {
     this.#timer?.cancel();
     this.#stop.abort();
     this.#wake();
   }
 
-  /** All that is spoken, once; ends with the last sentence, or when it is stopped. Rejects with `VoiceFailed`. */
+  /** Yields all events once; ends with the last sentence, or when it is stopped. Rejects with `VoiceFailed`. */
   async *spoken(): AsyncGenerator<SynthesisEvent, void> {
     try {
       for (let voicing = await this.#next(); voicing !== null; voicing = await this.#next()) {
@@ -114,7 +114,7 @@ export class StreamingSynthesis {
     return this.#ended || this.#stop.signal.aborted;
   }
 
-  /** Whether sentences of the text are still to be found. */
+  /** Whether the text still has unread sentences. */
   get #isBehind(): boolean {
     return !this.#stop.signal.aborted && this.#stream.isBehind;
   }
@@ -136,7 +136,7 @@ export class StreamingSynthesis {
     this.#wake();
   }
 
-  /** Begins the sentences that may be made now. */
+  /** Begins the sentences that may be synthesised now. */
   #voice(): void {
     const { provider, request, begun } = this.#options;
     while (this.#voicing.length < voicedAtOnce && this.#waiting.length > 0 && !this.#stop.signal.aborted) {
@@ -151,7 +151,7 @@ export class StreamingSynthesis {
         awaited,
         signal: this.#stop.signal,
       });
-      // It is looked at once the sentence before has been sent.
+      // The result is awaited after the sentence before has been sent.
       audio.catch(() => {});
       this.#voicing.push({ sentence, audio });
     }
@@ -173,7 +173,7 @@ export class StreamingSynthesis {
       to: sentence.from + codePoints(sentence.raw.trimEnd()),
       start: output.samples,
     };
-    // Audio whose words are known is made whole, so that its plan can come first.
+    // Audio with word times is complete before it is sent, so that its plan can precede it.
     const heard = words === undefined ? gathered(pieces, sampleRate) : wholeOf(await allOf(pieces), sampleRate);
     const step = Math.round((sampleRate * limits.speechPieceMs) / 1000);
     let planned = false;
@@ -215,7 +215,7 @@ async function allOf(pieces: AsyncIterable<Int16Array>): Promise<Int16Array> {
 
 interface Gathered {
   readonly pieces: AsyncIterable<Int16Array> | Iterable<Int16Array>;
-  /** The sounds of all of the audio; null until it has come. */
+  /** Sounds of the whole audio; null until it has arrived. */
   sounds: Sounds | null;
 }
 
@@ -225,10 +225,7 @@ function wholeOf(samples: Int16Array, sampleRate: number): Gathered {
   return { pieces: [samples], sounds };
 }
 
-/**
- * Takes a voice's audio as it comes, ahead of its reader: the sooner the sentence's length is known, the sooner its
- * words are.
- */
+/** Reads a voice's audio ahead of its reader: the sentence's length and thereby its words are known sooner. */
 function gathered(pieces: AsyncIterable<Int16Array>, sampleRate: number): Gathered {
   const sounds = new Sounds(sampleRate);
   let room: Promise<void> | null = null;

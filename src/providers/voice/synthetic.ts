@@ -1,6 +1,6 @@
 /**
- * A voice for load and fault tests, whose names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks
- * tones and transcribes given texts.
+ * Voice for load and fault tests. Its names contain its settings: `audio_ms=800,delay_ms=20,fail_at=1`. It speaks tones
+ * and transcribes given texts.
  */
 import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
@@ -14,14 +14,14 @@ import { VoiceFailed, type SentenceAudio, type VoiceProvider, type WordSpan } fr
 
 interface SyntheticVoiceSettings {
   readonly audioMs: number;
-  /** Null: a sentence lasts `audioMs`, whatever its length. */
+  /** Milliseconds of a sentence for each character; null: every sentence lasts `audioMs`. */
   readonly characterMs: number | null;
   readonly delayMs: number;
   readonly failAt: number | null;
   readonly failAs: ModelFailure;
   readonly hangAt: number | null;
   readonly text: string;
-  /** The transcript of each utterance, of which the last is repeated; null: each is `text`. */
+  /** Transcripts by utterance, the last one repeated; null: each is `text`. */
   readonly texts: readonly string[] | null;
 }
 
@@ -84,7 +84,7 @@ export function syntheticVoice(clock: Clock): VoiceProvider {
       throw new VoiceFailed('provider_error', `"${settings}" is no key of a synthetic voice`);
     return settings;
   };
-  /** Waits as the settings say; rejects as they say, or when the caller leaves. */
+  /** Waits as the settings say; rejects as they say, or when the caller cancels. */
   const play = async (
     { delayMs, failAt, failAs, hangAt }: SyntheticVoiceSettings,
     index: number,
@@ -144,7 +144,7 @@ function tone(length: number): AsyncIterable<Int16Array> {
   return onePiece(samples);
 }
 
-/** Each word lasts in proportion to its characters, and so does the white space between them. */
+/** Distributes words in proportion to their characters, and the white space between them likewise. */
 function spansWithin(text: string, samples: number): WordSpan[] {
   const all = codePoints(text);
   const placeOf = (index: number): number => Math.round((codePoints(text.slice(0, index)) / all) * samples);

@@ -1,7 +1,7 @@
 /**
- * Listens to the person of a call: utterances become turns, which end after a silence that their text decides. The
- * words stay in hand until they are taken. Positions are milliseconds of audio from the call's beginning, gaps that
- * count as silence included.
+ * Detects the turns of a person in a call. A turn ends after a silence whose length depends on the text. Words stay
+ * pending until a turn takes them. Positions are milliseconds of audio from the call's beginning, including gaps that
+ * count as silence.
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -11,17 +11,17 @@ import type { PendingTranscript, Words } from './pending-transcript.ts';
 import { Listener, type ListenerEvent, type ListenerOptions } from './listener.ts';
 import { unfinished } from './unfinished.ts';
 
-/** A silence after a text that goes on is this much longer, up to the longest. */
+/** Factor by which the silence after an unfinished text is longer, and the longest silence. */
 const [unfinishedTimes, silenceMsMax] = [2.4, 3_000];
-/** For so long there may be no audio before that counts as silence. */
+/** Milliseconds without audio after which the gap counts as silence. */
 const gapMs = 1_000;
 
 type FinalEvent = Extract<ListenerEvent, { type: 'transcript.final' }>;
 
-/** Why a final's words are no part of a turn. */
+/** Reason for which a final's words do not belong to a turn. */
 export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
 
-/** The events of a transcription socket; a final says as well whether its words count. */
+/** Events of a transcription socket; a final also says whether its words count. */
 export type TurnDetectorEvent = Exclude<ListenerEvent, FinalEvent> | (FinalEvent & { readonly ignored: Ignored });
 
 export interface TurnDetectorOptions extends Pick<
@@ -29,30 +29,30 @@ export interface TurnDetectorOptions extends Pick<
   'partials' | 'repeats' | 'transcribe' | 'stretch' | 'begins' | 'failed'
 > {
   readonly clock: Clock;
-  /** The ear's own: it is closed with it. */
+  /** Voice activity detector of this call alone, closed with it. */
   readonly detector: { chances(samples: Int16Array): Promise<Float32Array>; close(): void };
   readonly turnSilenceMs: number;
-  /** Holds the words until a turn takes them. */
+  /** Keeps the words until a turn takes them. */
   readonly pending: PendingTranscript;
   emit(event: TurnDetectorEvent): void;
-  /** The reply in which the utterance began, or in the 500 ms after which it did; null if there is none. */
+  /** Returns the reply during which the utterance began, or that ended at most 500 ms before; otherwise null. */
   replyOf(utterance: number): SpokenReply | null;
-  /** An utterance has begun, there. */
+  /** Reports the beginning of an utterance. */
   voice(utterance: number, atMs: number): void;
-  /** So much voice is in the utterance under way: called whenever it grows. */
+  /** Reports the milliseconds of voice in the current utterance whenever they grow. */
   voiced(utterance: number, ms: number): void;
-  /** A transcript of an utterance: the partial ones, that of a pause and the final one. */
+  /** Reports each transcript of an utterance: the partial ones, the one at a pause and the final one. */
   heard(utterance: number, text: string, verdict: Interruption): void;
   /**
-   * The turn may end here: all words in hand with those of the utterance under way. Not called without a word that
-   * counts.
+   * Reports that the turn may end here, with all pending words and the words of the current utterance. Only called
+   * with a word that counts.
    */
   early(words: Words): void;
-  /** The voice goes on after a pause of which `early` may have told. */
+  /** Reports that speech continues after a pause that `early` may have reported. */
   resumed(utterance: number): void;
-  /** An utterance is over, and its final was sent. */
+  /** Reports the end of an utterance, after its final was sent. */
   quiet(utterance: number, verdict: Interruption): void;
-  /** The turn has ended: its words are in hand, if there are any. After a flush it is not called. */
+  /** Reports the end of the turn; its words, if any, are pending. Not called after a flush. */
   over(): void;
 }
 
@@ -60,24 +60,24 @@ export class TurnDetector {
   readonly #options: TurnDetectorOptions;
   readonly #listener: Listener;
   readonly #pending: PendingTranscript;
-  /** The utterance under way; null in silence. */
+  /** Number of the current utterance; null in silence. */
   #utterance: number | null = null;
-  /** Finals that are owed. */
+  /** Number of pending finals. */
   #owed = 0;
   #voicedMs = 0;
-  /** Where the utterance under way, or the last one, began. */
+  /** Beginning of the current or last utterance. */
   #fromMs = 0;
   #positionMs = 0;
-  /** Where the last voice ended of a turn that has not; null if none waits for its end. */
+  /** Offset at which voice last stopped in the open turn; null if no turn is open. */
   #voiceEnd: number | null = null;
   /** Utterances whose latest decoding has failed twice. */
   readonly #failed = new Set<number>();
   #deaf = false;
-  /** Flushes and clears that the listener has not obeyed, and those whose finals are owed. */
+  /** Flushes and clears that the listener has not applied, and those whose finals are pending. */
   #flushing: (() => void)[] = [];
   #flushed: (() => void)[] = [];
   #audioAt: number;
-  /** Up to when a gap in the audio was filled. */
+  /** Time up to which a gap in the audio was filled. */
   #filledTo: number;
   #timer: Timer | null = null;
   #closed = false;
@@ -113,30 +113,30 @@ export class TurnDetector {
     return this.#listener.backlogMs;
   }
 
-  /** How much audio was looked at, in milliseconds. */
+  /** Milliseconds of audio that were examined. */
   get positionMs(): number {
     return this.#positionMs;
   }
 
-  /** The words in hand, joined. */
+  /** The pending words, joined. */
   get text(): string {
     return this.#pending.text;
   }
 
-  /** Whether a voice is heard, or a final is owed. */
+  /** Whether a voice is heard or a final is pending. */
   get busy(): boolean {
     return this.#utterance !== null || this.#owed > 0;
   }
 
   /**
-   * An utterance that begins while it is deaf is not heard; one that lasts longer is heard from the end of the
-   * deafness.
+   * Mutes the input. An utterance that begins while it is muted is not heard; one that lasts longer is heard from the
+   * end of the muting.
    */
   deafen(deaf: boolean): void {
     this.#deaf = deaf;
   }
 
-  /** Audio of 16 kHz. */
+  /** Takes audio of 16 kHz. */
   push(samples: Int16Array): void {
     if (this.#closed) return;
     this.#audioAt = this.#filledTo = this.#options.clock.monotonic();
@@ -144,12 +144,12 @@ export class TurnDetector {
     this.#listener.push(this.#deaf && this.#utterance === null ? new Int16Array(samples.length) : samples);
   }
 
-  /** Resolves once the words of all audio so far are in hand; `over` is not called for them. */
+  /** Resolves once the words of all audio so far are pending; `over` is not called for them. */
   flush(): Promise<void> {
     return this.#reach(() => this.#listener.flush());
   }
 
-  /** Drops the utterance under way and the audio that was not looked at; resolves once that is done. */
+  /** Drops the current utterance and the unexamined audio; resolves once that is done. */
   clear(): Promise<void> {
     return this.#reach(() => this.#listener.clear());
   }
@@ -162,12 +162,12 @@ export class TurnDetector {
     });
   }
 
-  /** Takes the words in hand; null if there are none. */
+  /** Takes the pending words; null if no word is pending. */
   take(): Words | null {
     return this.#pending.take();
   }
 
-  /** Words that were taken for a turn that is withdrawn begin the next one. */
+  /** Puts words of a withdrawn turn before the next ones. */
   putBack(words: Words): void {
     this.#pending.putBack(words);
   }
@@ -180,7 +180,7 @@ export class TurnDetector {
     for (const done of [...this.#flushing.splice(0), ...this.#flushed.splice(0)]) done();
   }
 
-  /** A decoding that fails is tried once more; then there is no text. */
+  /** Transcribes an utterance; retries a failed decoding once, then returns an empty text. */
   async #transcribe(...asked: Parameters<ListenerOptions['transcribe']>): Promise<string> {
     const [, { number }, urgency, signal] = asked;
     const transcribe = (): Promise<string> => this.#options.transcribe(...asked);
@@ -216,7 +216,7 @@ export class TurnDetector {
     const { utterance, text, start_ms: fromMs, end_ms: toMs, reason } = event;
     const verdict = this.#verdict(utterance, text);
     this.#owed--;
-    // The events behind a cut are late: this utterance may have been over when its beginning was told.
+    // Events after a cut are late: the utterance may have ended before its beginning was reported.
     if (this.#utterance === utterance) this.#utterance = null;
     if (verdict === 'counts') this.#pending.add({ text, fromMs, toMs });
     const ignored = this.#failed.delete(utterance)
@@ -229,7 +229,7 @@ export class TurnDetector {
     this.#options.quiet(utterance, verdict);
     this.#voiceEnd = reason === 'flush' ? null : toMs;
     if (this.#owed === 0) for (const done of this.#flushed.splice(0)) done();
-    // Behind a cut the next utterance may have begun, of which the listener tells next.
+    // The next utterance may have begun after a cut, which the listener reports next.
     if (reason !== 'length' || this.#full) this.#lookForEnd();
   }
 
@@ -267,7 +267,9 @@ export class TurnDetector {
     return [this.text, text].filter((part) => part !== '').join(' ');
   }
 
-  /** The silence after the words in hand and this text of the utterance under way. */
+  /**
+   * Returns the milliseconds of silence that end a turn with the pending words and this text of the current utterance.
+   */
   #silenceFor(text: string): number {
     const { turnSilenceMs } = this.#options;
     return unfinished(this.#with(text)) ? Math.min(silenceMsMax, unfinishedTimes * turnSilenceMs) : turnSilenceMs;
@@ -280,14 +282,14 @@ export class TurnDetector {
     for (const one of done) one();
   }
 
-  /** Looks whether audio still comes; while none does, it counts as silence. */
+  /** Checks whether audio still arrives; a gap counts as silence. */
   #watch(): void {
     if (this.#timer !== null || this.#closed) return;
     const { clock } = this.#options;
     this.#timer = clock.after(this.#filledTo > this.#audioAt ? limits.socketPollMs : gapMs, () => {
       this.#timer = null;
       const now = clock.monotonic();
-      // Silence decides nothing where no voice waits for its end.
+      // Silence decides only about an open turn.
       const waits = this.busy || this.#voiceEnd !== null || this.#flushing.length > 0;
       if (now - this.#audioAt < gapMs) return waits ? this.#watch() : undefined;
       if (!waits) return;

@@ -9,11 +9,11 @@ const openEnding = new RegExp(
   String.raw`,$|\p{Nd}$|(?<![\p{L}\p{N}'])(?:${`${small} ${large} ${openWords}`.replaceAll(' ', '|')})$`,
   'iu',
 );
-/** Recognisers put these behind a text whether it is finished or not, so they say nothing. */
+/** Recognisers write these marks after finished and unfinished texts alike, so they are ignored. */
 const closing = /(?<![.?!…"'”’)\s])[.?!…"'”’)\s]+$/u;
 
 /**
- * Ends in a comma, a digit, a word for a number or one of the words after which a sentence goes on, whatever full stop
- * follows.
+ * Matches a text that ends in a comma, a digit, a number word or a word that does not end a sentence, even before a
+ * full stop.
  */
 export const unfinished = (text: string): boolean => openEnding.test(text.replace(closing, ''));

@@ -1,4 +1,4 @@
-/** The parts of voice, for code that speaks and listens on behalf of a caller. */
+/** Factory of the parts that speak and listen on behalf of a caller, over one set of voice processes. */
 import type { Clock } from '../../base/clock.ts';
 import type { VoiceProvider, VoiceProviders } from '../voice.ts';
 import { TurnDetector, type TurnDetectorOptions } from './turn-detector.ts';
@@ -7,7 +7,7 @@ import { LoadShedding } from './load-shedding.ts';
 import { StreamingSynthesis, type StreamingSynthesisOptions } from './streaming-synthesis.ts';
 import type { VoicePools } from './processes.ts';
 
-/** Finds voice in one stream of audio. */
+/** Detects voice in one stream of audio. */
 export interface VoiceDetector {
   chances(samples: Int16Array): Promise<Float32Array>;
   close(): void;
@@ -31,7 +31,7 @@ export class Voices {
     return listeners.available ? listeners.stream() : new EnergyDetector();
   }
 
-  /** Listens to the person of a call, on behalf of a caller. */
+  /** Opens a turn detector for the person of a call, on behalf of a caller. */
   turnDetector(caller: string, options: Omit<TurnDetectorOptions, 'clock' | 'detector' | 'stretch'>): TurnDetector {
     return new TurnDetector({
       ...options,
@@ -41,7 +41,7 @@ export class Voices {
     });
   }
 
-  /** Reads one reply aloud to the person of a call. */
+  /** Begins to speak one reply of a call. */
   synthesize(options: Omit<StreamingSynthesisOptions, 'clock'>): StreamingSynthesis {
     return new StreamingSynthesis({ ...options, clock: this.#clock });
   }
@@ -53,7 +53,7 @@ export class Voices {
 
   /**
    * Loads the models for listening, unless they are loaded: the voice activity detector, and the embedded recogniser if
-   * that transcribes.
+   * it transcribes.
    */
   warm({ provider }: VoiceProvider): void {
     const { listeners } = this.pools;

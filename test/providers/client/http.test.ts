@@ -73,9 +73,7 @@ t.test('an answer that is over but whose connection stays busy is let go after t
   t.same(heard.endings, ['end']);
 });
 
-/**
- * The client, and `came`, which resolves once the listener of its call was told of the head of an answer, or of data.
- */
+/** Returns the client, and `came`, which resolves once its listener got the head of a response, or data. */
 function telling(http: ProviderHttp): { http: ProviderHttp; came(what: 'head' | 'data'): Promise<unknown> } {
   const told = new EventEmitter();
   const post: ProviderHttp['post'] = (asked, listener, within) => {

@@ -318,7 +318,7 @@ t.test('a released answer is drained, and its connection reused', async (t) => {
   told.call.release();
   server.sockets[0]!.write('4\r\nmore\r\n0\r\n\r\n');
   server.answer = answering;
-  // The rest may come after the next request has gone to a connection of its own.
+  // The rest may arrive after the next request has opened another connection.
   await post(http, server.baseUrl).settled;
   const both = [post(http, server.baseUrl), post(http, server.baseUrl)];
   await Promise.all(both.map(({ settled }) => settled));

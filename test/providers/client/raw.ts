@@ -1,6 +1,4 @@
-/**
- * A provider of bytes: it reads requests whole and answers with whatever a test writes. And a listener that remembers.
- */
+/** A provider of raw bytes: reads whole requests and answers with the bytes of a test. Also a listener that records. */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';

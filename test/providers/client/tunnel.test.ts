@@ -37,7 +37,7 @@ async function proxy(t: Hooks): Promise<TestProxy> {
       const port = Number(/^CONNECT \S+:(\d+) /.exec(head)![1]);
       const provider = keep(
         connect(port, '127.0.0.1', () => {
-          // In two pieces, as a slow network has it.
+          // Response in two pieces, as on a slow network.
           client.write('HTTP/1.1 200 Connection est');
           setImmediate(() => client.write('ablished\r\nvia: test\r\n\r\n'));
           client.pipe(provider).pipe(client);

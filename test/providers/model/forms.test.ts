@@ -68,7 +68,7 @@ function hear(
   });
   let from = 0;
   for (const cut of [...cuts, body.length]) {
-    // As by a connection, whose reads are one buffer, and which says nothing more once it is let go.
+    // Chunks share one buffer, as reads of a connection do, and no chunk follows a release.
     if (cut > from && heard.endings.length === 0) listener.data(body.subarray(from, cut));
     from = cut;
   }
@@ -114,7 +114,7 @@ const cpuMs = (work: () => void): number => {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 };
-/** As much as comes in one read of a connection. */
+/** Bytes of one read of a connection. */
 const reads = function* (body: Buffer): Generator<number> {
   for (let at = limits.providerReadBytes; at < body.length; at += limits.providerReadBytes) yield at;
 };

@@ -10,7 +10,7 @@ export interface Form {
   readonly body: string;
   /** Header lines but for the framing; an event stream's unless it is given. */
   readonly head?: string;
-  /** How the answer ends: cleanly, unless the connection is cut or left open. */
+  /** End of the response: clean, unless the connection is cut or left open. */
   readonly then?: 'cut' | 'open';
   readonly reasoning?: ReasoningMode;
   readonly said: string;
@@ -96,7 +96,7 @@ const openai: Readonly<Record<string, Row>> = {
   ],
   nothing: ['', '', 'cut'],
   'a choice without text, and its finish': [choice({ delta: {}, finish_reason: 'stop' }) + done, ''],
-  // Where the text is
+  // Field of the text
   'a refusal': [
     choice({ delta: { refusal: 'I can', content: null } }) +
       choice({ delta: { refusal: 'not.' }, finish_reason: 'stop' }) +
@@ -399,7 +399,7 @@ export const forms: ReadonlyMap<string, Form> = new Map([
   ...formsOf('anthropic', anthropic),
 ]);
 
-/** The whole answer; an open or cut one has no end of its own. */
+/** The whole answer; an open or cut one has no end marker. */
 export function bytesOf({ body, head = 'content-type: text/event-stream; charset=utf-8\r\n', then }: Form): Buffer {
   const bytes = Buffer.from(body);
   const begun = `HTTP/1.1 200 OK\r\n${head}`;

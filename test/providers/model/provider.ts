@@ -103,7 +103,7 @@ export interface Seen {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** Null where there is none. */
+  /** Null if absent. */
   readonly body: any;
 }
 

@@ -1,7 +1,4 @@
-/**
- * However a stream is cut into chunks, and however its events resemble each other, its result is that of a plain
- * parser.
- */
+/** A stream that is cut into any chunks, with events that resemble each other, gives the result of a plain parser. */
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';

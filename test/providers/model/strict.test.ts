@@ -114,7 +114,7 @@ t.test('parameters that a model refuses, in any combination, are left out, and n
         fields.filter((field) => kept.includes(field)),
         about,
       );
-      // Without a reason a shape is learnt once it has worked twice where the plain one was refused.
+      // A shape without a reason for its refusal is learnt once it has worked twice after the plain one was refused.
       for (let turns = 2; turns <= 3; turns++)
         t.same(await turn(over), ['end', turns === 2 && !speaks && first > 1 ? 2 : 1], `${about}: turn ${turns}`);
       t.same(
@@ -267,7 +267,7 @@ t.test('a history that is too long is halved once, whoever says so, and stays so
   }
 });
 
-/** How an endpoint says within a 200 that it does not take a request. */
+/** Errors within a 200 by which an endpoint refuses a request. */
 const within: Readonly<Record<string, (body: string) => string>> = {
   'an event named error': (body) => `event: error\ndata: ${body}\n\n`,
   'an event without a name': (body) => `data: ${body}\n\n`,

@@ -32,7 +32,7 @@ const openai = (message: string, param: string | null, code: string): Refusal =>
   body: JSON.stringify({ error: { message, type: 'invalid_request_error', param, code } }),
 });
 
-/** As the templates of Mistral and Llama 2 have it, in vLLM: system?, user, assistant, user, … */
+/** The templates of Mistral and Llama 2 in vLLM require: system?, user, assistant, user, … */
 export function alternation({ messages }: any): Refusal | null {
   const roles: string[] = messages.map(({ role }: any) => role);
   if (roles[0] === 'system') roles.shift();
@@ -43,7 +43,7 @@ export function alternation({ messages }: any): Refusal | null {
     : vllm('After the optional system message, conversation roles must alternate user/assistant/user/assistant/...');
 }
 
-/** As the template of Gemma has it. */
+/** The template of Gemma requires this order. */
 export function noSystem({ messages }: any): Refusal | null {
   return messages.some(({ role }: any) => role === 'system') ? vllm('System role not supported') : null;
 }
@@ -75,7 +75,7 @@ export const window =
   (body: any): Refusal | null =>
     sentCharacters(body) > charactersMax ? refusal : null;
 
-/** How providers say that a request is too long. */
+/** Phrases by which providers say that a request is too long. */
 export const tooLong: Readonly<Record<string, Refusal>> = {
   OpenAI: openai(
     "This model's maximum context length is 4097 tokens. However, your messages resulted in 5000 tokens. Please reduce the length of the messages.",

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { templateOf, textBy } from '../../../src/providers/model/template.ts';
 
-/** As a dialect would: the text if there is one, null for an event that says something else. */
+/** A dialect for tests: the text of an event, null for another event. */
 const said = (data: string): string | null => {
   const { choices, usage } = JSON.parse(data) as { choices?: { delta?: { content?: unknown } }[]; usage?: unknown };
   const content = choices?.[0]?.delta?.content;

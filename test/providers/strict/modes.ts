@@ -68,7 +68,7 @@ const spelled = ({ calls }: Round, spelling: Spelling, before: object[] = []): o
   ...calls.map((call, index) => ({ tool_calls: [spelling(call, index)] })),
 ];
 
-/** As OpenAI streams a call: its name first, then its arguments in pieces. */
+/** Streams a call as OpenAI does: its name first, then its arguments in pieces. */
 function inPieces(
   { calls, number }: Round,
   idOf: (number: number, index: number) => string,
@@ -160,7 +160,7 @@ export const strictModes: Readonly<Record<StrictName, StrictMode>> = {
       })),
   },
   Gemini: { kind: 'openai', rule: allOf(geminiNames, geminiTurns, geminiSignatures), spell: geminiCalls },
-  // Its ids begin anew in each answer.
+  // Ids of calls restart in each answer.
   Kimi: {
     kind: 'openai',
     rule: allOf(kimiNames, kimiSchemas, kimiTemperature, kimiReasoning, kimiContent, answeredCalls),

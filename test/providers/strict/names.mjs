@@ -1,4 +1,4 @@
-/** The providers of which there is a strict mode (`modes.ts`). */
+/** Providers that have a strict mode (`modes.ts`). */
 export const strictNames = /** @type {const} */ ([
   'OpenAI',
   'Mistral',

@@ -124,7 +124,7 @@ function asked(body: any): ModelRequest {
     description: null,
     parameters: tool.input_schema ?? tool.function.parameters,
   }));
-  // A function may be offered under another name, which has the beginning of its own in it.
+  // A function may be offered under another name, which contains the beginning of its name.
   const names = tools.map(({ name }: { name: string }) => name) as string[];
   const name =
     meant && (names.find((one) => one === meant) ?? names.find((one) => one.includes(meant.slice(0, 40))) ?? meant);

@@ -116,7 +116,7 @@ export const shortIds: Rule = (body) => {
 
 const combinators = ['oneOf', 'anyOf', 'allOf', 'enum', 'not'];
 
-/** The path of an array without items; null if there is none. */
+/** Returns the path of an array without items; null if every array has items. */
 function bareArray(schema: any, path: readonly string[] = []): readonly string[] | null {
   if (typeof schema !== 'object' || schema === null) return null;
   if (schema.type === 'array' && schema.items === undefined) return path;
@@ -316,7 +316,7 @@ export const kimiReasoning: Rule = (body) => {
       };
 };
 
-/** The path of a schema that has a type beside its alternatives; null if there is none. */
+/** Returns the path of a schema that has a type beside its alternatives; null if no schema has both. */
 function typeBesideAnyOf(schema: any, path: readonly string[] = []): readonly string[] | null {
   if (typeof schema !== 'object' || schema === null) return null;
   if (schema.type !== undefined && schema.anyOf !== undefined) return path;
@@ -374,8 +374,8 @@ export const deepseekReasoning: Rule = (body) =>
     : null;
 
 /**
- * ml-explore/mlx-lm#1375, vllm-project/vllm#9019: the template of Mistral's models, of which its own server's ids are
- * none.
+ * ml-explore/mlx-lm#1375, vllm-project/vllm#9019: the template of Mistral's models refuses the ids that its own server
+ * makes.
  */
 export const templateIds: Rule = (body) =>
   allCalls(body).some(({ id }) => id.length !== 9)

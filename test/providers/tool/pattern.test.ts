@@ -1,4 +1,4 @@
-/** Patterns of a schema: read and never built, and told apart as the engine tells them. */
+/** Patterns of a schema: read and never built, and classified as the engine classifies them. */
 import fc from 'fast-check';
 import t from 'tap';
 import { isPattern } from '../../../src/providers/tool/pattern.ts';

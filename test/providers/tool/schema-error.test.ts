@@ -1,4 +1,4 @@
-/** Why arguments do not fit, as the person is told who has written them. */
+/** Errors that explain to their author why arguments do not match. */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { parsedArgumentsError } from '../../../src/providers/tool/arguments.ts';

@@ -67,7 +67,7 @@ t.test(
     const alone: Detected[] = [];
     for (const stream of [0, 1, 2, 3]) alone.push(await member.detect(id, { stream, samples: noise(stream) }));
     t.equal(sent.length, 4);
-    // The same audio on streams of their own.
+    // The same audio on separate streams.
     const together = await Promise.all(
       [0, 1, 2, 3].map((stream) => member.detect(id, { stream: 10 + stream, samples: noise(stream) })),
     );

@@ -1,4 +1,4 @@
-/** The queue of a voice process: callers share it, whatever they send. */
+/** The queue of a voice process: callers share it fairly under any load. */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { CallerShares } from '../../../src/providers/voice/caller-shares.ts';

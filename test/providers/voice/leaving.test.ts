@@ -212,7 +212,7 @@ async function disguised(t: Test, { house, upstream }: World): Promise<void> {
   );
 }
 
-/** Samples may begin with any bytes, those of a text too. */
+/** Samples may begin with any bytes, also with bytes of a text. */
 async function mistakable(t: Test, { house, upstream }: World): Promise<void> {
   const { id } = await onUpstream(house, upstream);
   const begins = ['{}', '{"', '[1', '[]', '<a', '\n{"', '  {}'];

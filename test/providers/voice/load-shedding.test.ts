@@ -1,4 +1,4 @@
-/** How voice gives way as its processes get busier (contract 8, "Overload"), and comes back. */
+/** Load shedding of voice as its processes become busier (contract 8, "Overload"), and its end. */
 import t from 'tap';
 import type { Clock } from '../../../src/base/clock.ts';
 import { LoadShedding } from '../../../src/providers/voice/load-shedding.ts';

@@ -95,7 +95,7 @@ t.test('our Opus, read by our decoder', async (t) => {
   decoder.close();
 });
 
-/** The packets of Ogg pages; none of ours goes on from one page to the next. */
+/** Packets of Ogg pages; our packets never continue from one page to the next. */
 function packetsOf(file: Buffer): Buffer[] {
   const packets: Buffer[] = [];
   for (let at = 0; at < file.length;) {

@@ -79,7 +79,7 @@ t.test('flushes that wait are one', async (t) => {
   t.same(order().slice(2), ['started 2'], 'behind the finish there is nothing to flush');
 });
 
-/** So many utterances, each cut by a flush, and one more that goes on. */
+/** Returns the given number of utterances, each cut by a flush, and one more that continues. */
 async function sayCut(listener: ReturnType<typeof listening>['listener'], times: number): Promise<void> {
   for (let said = 0; said < times; said++) {
     listener.push(second);

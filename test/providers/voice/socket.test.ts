@@ -29,7 +29,7 @@ for (const edge of edges) {
   });
 }
 
-/** How audio is cut and read does not depend on the engine that brings it. */
+/** Decoding and cutting of audio do not depend on the HTTP engine. */
 async function heard(t: Test, world: World): Promise<void> {
   await t.test('a flush makes final what was said so far', (t) => flushes(t, world));
   await t.test('ten seconds of speech are cut', (t) => cuts(t, world));

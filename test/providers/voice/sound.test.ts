@@ -1,7 +1,4 @@
-/**
- * The sound of a sentence has a bound, whatever its text: a long one is cut into pieces, and nothing of it is lost or
- * said otherwise.
- */
+/** The sound of a sentence has a bound for any text: a long one is cut into pieces, and no text is lost or changed. */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { codePoints } from '../../../src/base/text.ts';

@@ -70,7 +70,7 @@ export function decibels(samples: Int16Array, peak: number): number {
 }
 
 /**
- * How alike two sounds are: the lag of the second behind the first, in samples, at which they are most alike, and their
+ * Similarity of two sounds: the lag of the second after the first, in samples, at which they are most alike, and their
  * correlation there (1: equal but for loudness).
  */
 export function likeness(one: Int16Array, other: Int16Array, lagMax: number): { lag: number; correlation: number } {

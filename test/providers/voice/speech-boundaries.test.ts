@@ -12,7 +12,7 @@ function hiss(ms: number, peak: number): Int16Array {
   return Int16Array.from({ length: samplesOf(ms) }, () => (next() * 2 - 1) * peak);
 }
 
-/** Milliseconds of the onset of a sound, of which the detector is sure from `sureMs` to 100 ms later. */
+/** Returns the milliseconds of a sound's onset; the detector is sure of the sound from `sureMs` to 100 ms later. */
 const onset = (sureMs: number, ...sounds: Int16Array[]): number =>
   onsetBefore(samplesOf(sureMs), samplesOf(sureMs + 100), all(sounds)) / 16;
 const end = (sureMs: number, ...sounds: Int16Array[]): number =>

@@ -9,7 +9,7 @@ import {
   type TurnDetectorOptions,
 } from '../../../src/providers/voice/turn-detector.ts';
 
-/** Time that moves when it is told to. */
+/** A clock that the test moves. */
 function movedClock(): Clock & { pass(ms: number): void } {
   let now = 0;
   const timers = new Set<{ at: number; callback: () => void }>();
@@ -155,7 +155,7 @@ t.test('while no words are found at the beginning, they are looked for more ofte
     const { hear } = listening(t, [], {
       partials: true,
       transcribe: async (samples, _utterance, urgency) => {
-        // Behind the speech there is silence.
+        // Silence follows the speech.
         if (urgency === 'partial') looks.push(samples.findLastIndex((sample) => sample !== 0) / 16 + 1 / 16);
         return looks.length <= empties ? '' : 'stop';
       },
@@ -200,7 +200,7 @@ t.test('an utterance that is cut at ten seconds goes on in the same turn, howeve
   });
   await late.hear(voice(11_000));
   await late.hear(voice(1_000));
-  // The voice goes on when the text of the cut comes: the turn has not ended.
+  // The voice continues when the text of the cut arrives: the turn has not ended.
   say('A long story');
   await settled();
   t.equal(late.overs(), 0);

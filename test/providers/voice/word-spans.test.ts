@@ -1,4 +1,4 @@
-/** Word times of the embedded voice: the sounds of each word are found among those of the sentence. */
+/** Word times of the embedded voice: the sounds of each word are found among the sounds of the sentence. */
 import t from 'tap';
 import { openFlite } from '../../../src/providers/voice/engine/flite.ts';
 import { PhonesOfWords, phonesIn, spansOfWords, type Phone } from '../../../src/providers/voice/engine/word-spans.ts';
@@ -115,7 +115,7 @@ t.test('flite itself', async (t) => {
       t.ok(from < to && to <= samples.length, pieces[index]!);
       t.ok(from >= (spans![index - 1]?.to ?? 0), `${pieces[index]} follows`);
     }
-    // The sounds of the utterance, of which the words make up all but the pauses.
+    // Sounds of the utterance; words cover all of it except the pauses.
     const level = (at: number): number =>
       Math.sqrt(
         samples.subarray(at, at + sampleRate / 50).reduce((sum, sample) => sum + sample ** 2, 0) / (sampleRate / 50),

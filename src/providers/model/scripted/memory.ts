@@ -23,7 +23,7 @@ const notNames = new Set(
 );
 const notKept = /^(?:you|it|that|this|them|what|how|a question|an idea|a problem|an issue|a request|to|been|no|not)\b/i;
 
-/** The fact that a sentence tells, or null; `forget` for the wish to have it all forgotten. */
+/** Returns the fact that a sentence states, or null; `forget` for the wish to forget all facts. */
 export function factIn({ text, question }: Sentence): Fact | 'forget' | null {
   if (question) return null;
   const said = text.replace(/^(?:and|but|so|also|well|please|oh|ok|okay|yes|no),? /i, '');
@@ -41,7 +41,7 @@ function nameIn(text: string): Fact | null {
   const plain = /^(?:my (?:first )?name is|i am called|you can call me|(?:just )?call me|i go by) (.+)/i.exec(
     text,
   )?.[1];
-  // Without the word "name" only something that is written like a name is taken for one.
+  // Takes only a capitalised word for a name, unless the sentence has the word "name".
   const bare =
     plain === undefined
       ? /^(?:[Ii] am|[Tt]his is) (\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)?)$/u.exec(text)?.[1]

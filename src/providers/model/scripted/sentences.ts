@@ -16,10 +16,13 @@ const contractions: readonly (readonly [RegExp, string])[] = [
   [/\s+/g, ' '],
 ];
 
-/** Sentences end at a full stop or a line, and where somebody goes on about themselves: "I am Ada and I like tea". */
+/**
+ * Sentences end at a full stop or a line break, and before a second clause about the speaker: "I am Ada and I like
+ * tea".
+ */
 const boundary = /(?<=[.!?])\s+|\n+|,? (?:and|but) (?=(?:I|i|my|My) )/;
 
-/** A greeting at the head of a sentence counts as a sentence of its own. */
+/** A greeting at the head of a sentence counts as a separate sentence. */
 const greetingHead =
   /^((?:hi|hello|hey|good (?:morning|afternoon|evening|day)|greetings)(?: there| again)?)(?:[,!.]+ *| +(?=i am |my name|what |who |how |can ))(?=\S)/i;
 

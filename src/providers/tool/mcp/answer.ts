@@ -1,6 +1,6 @@
 /**
- * Reads the answer to a request from the body of an HTTP answer: JSON, or an event stream. A wrong type is passed over,
- * since many servers name one.
+ * Reads the response to a request from an HTTP body: JSON, or an event stream. Ignores a wrong content type, because
+ * many servers send one.
  */
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import { isObject, parseValue, withoutMark } from '../../../base/json.ts';
@@ -10,7 +10,7 @@ export type Answer = { readonly result: unknown } | { readonly error: unknown };
 
 export interface AnswerListener {
   answered(answer: Answer): void;
-  /** The server asks something of its client. */
+  /** Called for a request of the server to its client. */
   asked(id: string | number, method: string): void;
 }
 
@@ -20,11 +20,11 @@ export class AnswerReader {
   readonly #listener: AnswerListener;
   readonly #decoder = new TextDecoder();
   readonly #parser: EventSourceParser;
-  /** The text, until a message was found in it. */
+  /** The text until a message is found. */
   #texts: string[] = [];
   #hasMessage = false;
 
-  /** `id`: that of the request; null if no answer is awaited. `contentType`: in lower case. */
+  /** Reads a response. `id`: id of the request; null if no answer is awaited. `contentType`: in lower case. */
   constructor(id: number | null, contentType: string, listener: AnswerListener) {
     this.#id = id;
     this.#listener = listener;
@@ -36,7 +36,7 @@ export class AnswerReader {
     this.#take(this.#decoder.decode(chunk, { stream: true }));
   }
 
-  /** The body is complete. A last event without its blank line counts. */
+  /** Ends the body. A last event without its blank line counts. */
   end(): void {
     this.#take(this.#decoder.decode());
     if (this.isStream) this.#parser.feed('\n\n');
@@ -64,7 +64,7 @@ export class AnswerReader {
     this.#texts = [];
     if (typeof method === 'string')
       return typeof id === 'string' || typeof id === 'number' ? this.#listener.asked(id, method) : undefined;
-    // An error that the server cannot assign has no id. Some servers write the id as a text.
+    // An error that the server cannot assign has no id. Some servers write the id as a string.
     if (this.#id === null || !(id === undefined || id === null || id === this.#id || id === String(this.#id))) return;
     if ('result' in message && message['result'] !== null) this.#listener.answered({ result: message['result'] });
     else if ('error' in message) this.#listener.answered({ error: message['error'] });

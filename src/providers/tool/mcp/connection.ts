@@ -1,4 +1,4 @@
-/** A connection to an MCP server: the protocol that was agreed on, and the messages on it. */
+/** A connection to an MCP server: the agreed protocol and its messages. */
 import type { Json } from '../../../base/json.ts';
 import type { ProviderHttp } from '../../client.ts';
 import type { ToolAccess } from '../../tool.ts';
@@ -19,7 +19,7 @@ export class McpConnection {
   /** Ids are unique in a session; the handshake has used the first ones. */
   #lastId = 99;
 
-  /** `path`: where the handshake was answered. */
+  /** Constructs a connection. `path`: path that answered the handshake. */
   constructor(http: ProviderHttp, tool: ToolAccess, protocol: Protocol, path: string) {
     this.protocol = protocol;
     this.#http = http;
@@ -41,7 +41,8 @@ export class McpConnection {
     });
     const cut = (): void => {
       sent.cut();
-      // In the legacy era a closed connection says nothing (Streamable HTTP, "Sending Messages").
+      // A legacy server may close a connection at any time, which says nothing about the request (Streamable HTTP,
+      // "Sending Messages").
       if (protocol.era === 'legacy')
         this.#post(
           notificationOf(protocol, 'notifications/cancelled', { requestId: id, reason: 'The call was cancelled.' }),
@@ -50,19 +51,19 @@ export class McpConnection {
     return { outcome: sent.outcome, cut };
   }
 
-  /** Sends a message whose outcome changes nothing. */
+  /** Sends a message and ignores its outcome. */
   #post(message: Parameters<typeof exchange>[2]): Exchange {
     return exchange(this.#http, this.#tool, message, { path: this.#path });
   }
 
-  /** Tells a legacy server that the handshake is complete. Resolves with its answer, whatever it is. */
+  /** Notifies a legacy server that the handshake is complete. Resolves with any response. */
   initialized(): Exchange | null {
     return this.protocol.era === 'legacy'
       ? this.#post(notificationOf(this.protocol, 'notifications/initialized'))
       : null;
   }
 
-  /** Ends the session, if the server has one for it. Resolves once the server has answered, however it did. */
+  /** Ends the session, if the server has one. Resolves once the server has responded in any way. */
   end(): Promise<void> {
     const { protocol } = this;
     if (protocol.era !== 'legacy' || protocol.session === '') return Promise.resolve();

@@ -1,6 +1,6 @@
 /**
- * The open connections to MCP servers: one for each server, workspace and credential. A session is ended when it is
- * idle, given up, or the process ends.
+ * Open connections to MCP servers: one for each server, workspace and credential. A session is ended when it is idle,
+ * is dropped, or the process ends.
  */
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../../../base/clock.ts';
@@ -15,9 +15,9 @@ import type { EntryFailure } from './handshake.ts';
 /** A use of a connection. */
 export interface Lease {
   readonly connection: McpConnection;
-  /** It has been used before. */
+  /** Whether the session has served a request before. */
   readonly isReused: boolean;
-  /** Ends the use. `then`: whether the next use may have this connection, or why not. */
+  /** Ends the use. `then`: whether the next use may have this connection, or the reason against it. */
   release(then: 'keep' | 'retire' | 'lost'): void;
 }
 
@@ -27,16 +27,16 @@ interface Place {
   uses: number;
   everUsed: boolean;
   idle: Timer | null;
-  /** It is used no more. `lost`: the server does not know it. */
+  /** Only a `kept` connection serves further requests; the server does not know a `lost` one. */
   state: 'kept' | 'retired' | 'lost';
 }
 
 export class McpConnections {
   readonly #http: ProviderHttp;
   readonly #clock: Clock;
-  /** The connections for new uses; the most recently used one is the last. */
+  /** Connections for new uses, the most recently used one last. */
   readonly #places = new Map<string, Place>();
-  /** Servers of the legacy era, until when that is believed. */
+  /** Servers of the legacy era, with the time until which they are assumed to be. */
   readonly #legacy = new Map<string, number>();
   readonly #endings = new Set<Promise<void>>();
 
@@ -45,12 +45,12 @@ export class McpConnections {
     this.#clock = clock;
   }
 
-  /** The step that the entry of a server is at; null if none is open. */
+  /** Step of the handshake with a server; null if none runs. */
   stepOf(tool: ToolAccess): McpEntry['step'] | null {
     return this.#places.get(keyOf(tool))?.entry.step ?? null;
   }
 
-  /** Opens the server, or takes the connection that is open. */
+  /** Returns the open connection, or opens one. */
   async lease(tool: ToolAccess): Promise<Lease | EntryFailure> {
     const key = keyOf(tool);
     const place = this.#places.get(key) ?? this.#open(key, tool);

@@ -13,7 +13,7 @@ import { discoverRequest, initializeRequest, legacyVersions, type McpMessage, ty
 const redirectsMax = 3;
 
 export class McpEntry {
-  /** The step that it is at. */
+  /** Current step. */
   step: EntryStep = 'connect';
   readonly #http: ProviderHttp;
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class McpEntry {
     this.#until = clock.monotonic() + tool.timeoutSeconds * 1000;
   }
 
-  /** Never rejects. `isLegacy`: the server's era is known, and it is not probed. */
+  /** Opens the server. Never rejects. `isLegacy`: the server's era is known, so it is not probed. */
   async run(isLegacy: boolean): Promise<McpConnection | EntryFailure> {
     const probe = async (): Promise<ReturnType<typeof afterProbe>> =>
       afterProbe(await this.#send('probe', discoverRequest, Math.min(limits.toolProbeMs, this.#left / 2)));
@@ -52,7 +52,7 @@ export class McpEntry {
     if ('error' in result) return result;
     const connection = new McpConnection(this.#http, this.#tool, result, this.#path);
     const told = connection.initialized();
-    // Some servers refuse it, or answer nothing; the next request says whether that matters.
+    // Some servers refuse the notification or do not respond; the next request shows whether that matters.
     if (told !== null) await this.#within(told, Math.min(limits.toolProbeMs, this.#left));
     return connection;
   }

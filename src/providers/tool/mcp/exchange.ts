@@ -1,6 +1,6 @@
 /**
- * Sends one message to an MCP server and reads its answer, over the HTTP client to every provider: its guard of
- * addresses, its proxy and its bounds hold here too.
+ * Sends one message to an MCP server and reads its response, over the HTTP client of all providers: its address guard,
+ * its proxy and its bounds apply here too.
  */
 import { limits } from '../../../base/limits.ts';
 import type { ToolError } from '../../../base/tool-errors.ts';
@@ -13,7 +13,7 @@ import { AnswerReader, type Answer } from './answer.ts';
 import type { McpMessage } from './messages.ts';
 
 /**
- * The end of a message. `accepted`: a success where no answer is awaited. `didNotAct`: the message was refused, or
+ * Outcome of a message. `accepted`: a success without an awaited response. `didNotAct`: the message was refused, or
  * never written.
  */
 export type Outcome =
@@ -30,16 +30,16 @@ export type Outcome =
 export interface Exchange {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>;
-  /** Closes the connection; the outcome is a `timeout`, if there is none yet. */
+  /** Closes the connection; the outcome is a `timeout`, unless another is known. */
   cut(): void;
 }
 
 export interface ExchangeOptions {
-  /** The path, where a redirect named another one than the tool's. */
+  /** Path, if a redirect named another one than the tool's. */
   readonly path: string;
-  /** On a connection of its own, and never again by itself. */
+  /** Sends on a new connection and never retries by itself. */
   readonly once?: boolean;
-  /** The server asks something of its client. */
+  /** Called for a request of the server to its client. */
   readonly asked?: (id: string | number, method: string) => void;
 }
 
@@ -50,7 +50,7 @@ export const failure = (error: ToolError, again: SentFailure['again'] = 'never')
   didNotAct: false,
 });
 
-/** Requests of a server in one answer that are heard. */
+/** Maximum number of a server's requests that are read in one response. */
 const asksMax = 16;
 
 export function exchange(
@@ -126,7 +126,7 @@ class ExchangeReader implements ProviderListener, Exchange {
     this.#give(failure('timeout'));
   }
 
-  /** Ends it here. */
+  /** Ends the exchange here. */
   #give(outcome: Outcome): void {
     if (this.#over) return;
     this.#finish(outcome);

@@ -1,4 +1,4 @@
-/** Decides what the answers of a server's handshake mean. No I/O. */
+/** Interprets the responses of a server's handshake. No I/O. */
 import { isObject, parseObject } from '../../../base/json.ts';
 import type { EntryStep, ToolError } from '../../../base/tool-errors.ts';
 import type { SentFailure } from '../sending.ts';
@@ -11,13 +11,13 @@ export interface EntryFailure {
   readonly again: SentFailure['again'];
 }
 
-/** The statuses by which a server asks for a credential: the same one would be refused again. */
+/** Statuses by which a server asks for a credential: a retry with the same one would be refused. */
 const denials: ReadonlySet<number> = new Set([401, 403]);
 
 /**
- * The next step after the probe `server/discover`. Servers of the legacy era answer it in many ways, or not at all: all
- * but a denial and a connection that never came about lead to `initialize`. A server that refuses the version and names
- * it is probed once more.
+ * Next step after the probe `server/discover`. Servers of the legacy era answer it in many ways, or not at all:
+ * everything but a denial and a failed connection leads to `initialize`. A server that refuses the version and names
+ * others is probed once more.
  */
 export function afterProbe(outcome: Outcome): Protocol | EntryFailure | 'initialize' | 'probe' {
   const isLasting =
@@ -29,12 +29,12 @@ export function afterProbe(outcome: Outcome): Protocol | EntryFailure | 'initial
   return supportedIn(outcome).includes(modernVersion) ? 'probe' : 'initialize';
 }
 
-/** A version goes into a header. */
+/** Checks the version, which becomes a header value. */
 const versionText = /^[\x21-\x7e]{1,64}$/;
 
 /**
- * The meaning of the answer to `initialize` with a version: an agreement, another version to offer, or a failure. The
- * parts that are not used may be anything.
+ * Interprets the response to `initialize` with a version: an agreement, another version to offer, or a failure. Unused
+ * parts may have any value.
  */
 export function afterInitialize(
   outcome: Outcome,
@@ -55,7 +55,7 @@ export function afterInitialize(
 const resultIn = (outcome: Outcome): unknown =>
   outcome.kind === 'answer' && 'result' in outcome.answer ? outcome.answer.result : undefined;
 
-/** The versions that an error names instead of the one that it refuses. */
+/** Versions that an error offers in place of the refused one. */
 function supportedIn(outcome: Outcome): readonly unknown[] {
   const error =
     outcome.kind === 'answer' && 'error' in outcome.answer
@@ -68,7 +68,7 @@ function supportedIn(outcome: Outcome): readonly unknown[] {
   return Array.isArray(supported) ? supported : [];
 }
 
-/** An outcome as the failure of a step. An error of JSON-RPC is a refusal, and so is a result that is none. */
+/** Returns the failure of a step. A JSON-RPC error is a refusal, as is a result of the wrong form. */
 export function failureAt(step: EntryStep, outcome: Outcome): EntryFailure {
   if (outcome.kind === 'accepted') return { step, error: 'malformed', again: 'never' };
   if (outcome.kind === 'answer')
@@ -77,22 +77,16 @@ export function failureAt(step: EntryStep, outcome: Outcome): EntryFailure {
   return { step: outcome.kind === 'failure' && outcome.didNotAct ? 'connect' : step, error, again };
 }
 
-/**
- * Whether a server does not know a session any more: 404, or, as its official examples have it, a 400 that names the
- * session.
- */
+/** Whether a server no longer knows a session: 404, or, as its official examples do, a 400 that names the session. */
 export const isSessionLost = (outcome: Outcome): boolean =>
   outcome.kind === 'refusal' && (outcome.status === 404 || (outcome.status === 400 && /session/i.test(outcome.said)));
 
-/**
- * Whether a connection is used further after an outcome: not after what may be wrong with it rather than with the
- * request.
- */
+/** Whether a connection is reused after an outcome: not if the connection rather than the request may have failed. */
 export const staysUsable = (outcome: Outcome): boolean =>
   outcome.kind === 'answer' ||
   (outcome.kind === 'refusal' && outcome.status > 400 && outcome.status < 500 && outcome.status !== 404);
 
-/** The path that a redirect names, if it leads to the same origin and keeps the method; else null. */
+/** Path of a redirect to the same origin that keeps the method; otherwise null. */
 export function redirectedPath(outcome: Outcome, url: string): string | null {
   if (
     outcome.kind !== 'refusal' ||

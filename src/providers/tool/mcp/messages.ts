@@ -1,4 +1,4 @@
-/** Forms the messages to an MCP server: JSON-RPC over Streamable HTTP, in both eras of the protocol. */
+/** Builds the messages to an MCP server: JSON-RPC over Streamable HTTP, in both eras of the protocol. */
 import manifest from '../../../../package.json' with { type: 'json' };
 import type { Json } from '../../../base/json.ts';
 import { headerValue } from './parameter-headers.ts';
@@ -8,13 +8,13 @@ export const modernVersion = '2026-07-28';
 /** The versions of the legacy era, newest first. The first one is offered (lifecycle, "Version Negotiation"). */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
-/** The agreement with a server. `session`: its `Mcp-Session-Id`, empty where it gave none. */
+/** The agreement with a server. `session`: its `Mcp-Session-Id`, empty if it sent none. */
 export type Protocol =
   | { readonly era: 'modern' }
   | { readonly era: 'legacy'; readonly version: string; readonly session: string };
 
 export interface McpMessage {
-  /** Null for a notification and for an answer to the server. */
+  /** Null for a notification and for a response to the server. */
   readonly id: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -22,7 +22,7 @@ export interface McpMessage {
 
 const clientInfo = { name: 'parley', version: manifest.version };
 
-/** `2026-07-28`, "Request metadata": each request says version and client by itself. */
+/** `2026-07-28`, "Request metadata": each request carries version and client. */
 const envelope = {
   'io.modelcontextprotocol/protocolVersion': modernVersion,
   'io.modelcontextprotocol/clientInfo': clientInfo,
@@ -33,7 +33,7 @@ const commonHeaders = { 'content-type': 'application/json', accept: 'application
 
 const textOf = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
 
-/** A request of the modern era. `headers`: those of the call's arguments. */
+/** A request of the modern era. `headers`: copies of arguments that the tool wants as headers. */
 function modernRequest(
   id: number,
   method: string,
@@ -58,7 +58,7 @@ export const initializeRequest = (id: number, protocolVersion: string): McpMessa
   body: textOf({ id, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } }),
 });
 
-/** The headers by which a legacy server knows session and version again. */
+/** Headers of the session and version for a legacy server. */
 export const sessionHeaders = ({ version, session }: Protocol & { era: 'legacy' }): Record<string, string> => ({
   'mcp-protocol-version': version,
   ...(session !== '' && { 'mcp-session-id': session }),
@@ -83,7 +83,7 @@ export const notificationOf = (protocol: Protocol & { era: 'legacy' }, method: s
   body: textOf({ method, ...(params && { params }) }),
 });
 
-/** The answer to a request of a legacy server: a ping is answered, and nothing else was offered. */
+/** Response to a request of a legacy server: a ping is answered, any other method was not offered. */
 export const replyTo = (protocol: Protocol & { era: 'legacy' }, id: string | number, method: string): McpMessage => ({
   id: null,
   headers: { ...commonHeaders, ...sessionHeaders(protocol) },

@@ -1,6 +1,6 @@
 /**
- * The headers that repeat arguments of a call, where the schema of a tool asks for it with `x-mcp-header` (MCP
- * 2026-07-28, Streamable HTTP, "Schema Extension").
+ * Headers that repeat arguments of a tool call, if the tool's schema requests it with `x-mcp-header` (MCP 2026-07-28,
+ * Streamable HTTP, "Schema Extension").
  */
 import { isObject, type Json } from '../../../base/json.ts';
 
@@ -15,7 +15,7 @@ interface Declaration {
   readonly name: string;
 }
 
-/** The declarations of a schema; null if one is not allowed where it is, which makes the whole tool invalid. */
+/** Returns the declarations of a schema; null if one is in a forbidden place, which makes the whole tool invalid. */
 export function headerDeclarations(schema: unknown): readonly Declaration[] | null {
   const found: Declaration[] = [];
   const isValid = (node: unknown, path: readonly string[] | null): boolean => {
@@ -46,7 +46,7 @@ export function headerDeclarations(schema: unknown): readonly Declaration[] | nu
   return new Set(found.map(({ name }) => name)).size === found.length ? found : null;
 }
 
-/** The keywords whose values are schemas by names of the author's own. */
+/** Keywords whose values are schemas by names that the author chose. */
 const maps: ReadonlySet<string> = new Set([
   'properties',
   'patternProperties',
@@ -54,10 +54,10 @@ const maps: ReadonlySet<string> = new Set([
   'definitions',
   'dependentSchemas',
 ]);
-/** The keywords whose values are values, and not schemas. */
+/** Keywords whose values are plain values, not schemas. */
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 
-/** The headers for a call; none for arguments that are left out or null. */
+/** Returns the headers for a tool call; an omitted or null argument gives no header. */
 export function parameterHeaders(schema: unknown, given: Json): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { path, name } of headerDeclarations(schema) ?? []) {
@@ -74,6 +74,6 @@ export function parameterHeaders(schema: unknown, given: Json): Record<string, s
 const plain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 const encoded = /^=\?base64\?.*\?=$/;
 
-/** The text as the value of a header: as it is, or in base64 where a header could not carry it. */
+/** Encodes a text as a header value: unchanged, or in base64 if a header cannot carry it. */
 export const headerValue = (text: string): string =>
   plain.test(text) && !encoded.test(text) ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -1,6 +1,6 @@
 /**
- * Reads results of an MCP server (contract 13): the parts that are used, and nothing else, so that what is odd about
- * the rest does no harm.
+ * Reads the used parts of an MCP server's results (contract 13) and ignores the rest, so that oddities there do no
+ * harm.
  */
 import { isNestedWithin, isObject } from '../../../base/json.ts';
 import { limits } from '../../../base/limits.ts';
@@ -10,12 +10,12 @@ import { failed } from '../sending.ts';
 import { listedSchema } from '../listed-schema.ts';
 import { headerDeclarations } from './parameter-headers.ts';
 
-/** The deepest structure that is written as text: a deeper one would need a stack as deep. */
+/** Maximum nesting of a structure that is written as text: later recursion would overflow the stack. */
 const nestingMax = 200;
 
 /**
- * The result of `tools/call`. Texts are joined by line breaks; without one the output is the structured content; images
- * and the like are named.
+ * Returns the result of `tools/call`. Texts are joined by line breaks; without text the output is the structured
+ * content; images and the like are named.
  */
 export function callResult(result: unknown): ToolResult {
   if (!isObject(result)) return failed('malformed');
@@ -23,7 +23,7 @@ export function callResult(result: unknown): ToolResult {
   const parts = partsOf(result['content']);
   const texts = parts.map(textOf).filter((text) => text !== null);
   if (isError === true) return failed('refused', { refusalText: cut(texts.join('\n')) });
-  // The server wants an answer, or to go on later: neither was offered.
+  // Refuses a server that wants input or a later continuation: neither was offered.
   if (typeof resultType === 'string' && resultType !== 'complete') return failed('refused');
   const hasStructure = texts.length === 0 && structuredContent !== undefined && structuredContent !== null;
   if (hasStructure && !isNestedWithin(structuredContent, nestingMax)) return failed('malformed');
@@ -43,7 +43,7 @@ const names: ReadonlyMap<unknown, string> = new Map([
 
 type Part = Readonly<Record<string, unknown>>;
 
-/** The parts of a content; a text or a part alone is a content of one. */
+/** Returns the parts of a content; a single text or part counts as a content of one. */
 function partsOf(content: unknown): readonly Part[] {
   const parts = Array.isArray(content) ? content : [content];
   return parts.flatMap((part): Part[] =>
@@ -51,7 +51,7 @@ function partsOf(content: unknown): readonly Part[] {
   );
 }
 
-/** The text of a part, or of the resource in it; null if it has none. */
+/** Returns the text of a part, or of the resource in it; null without a text. */
 function textOf({ type, text, resource }: Part): string | null {
   const held =
     type === 'resource' && isObject(resource) ? resource['text'] : type === 'text' || type === undefined ? text : null;
@@ -67,14 +67,14 @@ export interface ListPage {
 }
 
 /**
- * A page of `tools/list`; null if it is none. `isModern`: in that era a tool with a header that is not allowed is
- * invalid as a whole.
+ * A page of `tools/list`; null for a result of the wrong form. `isModern`: in that era a tool with a forbidden header
+ * is invalid as a whole.
  */
 export function listPage(result: unknown, isModern: boolean): ListPage | null {
   if (!isObject(result) || !Array.isArray(result['tools'])) return null;
   const { nextCursor } = result;
   const tools = result['tools'].filter(isNamed).map(({ name, description, inputSchema }): ListedTool => {
-    // First: it bounds how deeply a schema is nested.
+    // Checked first: it bounds the nesting of a schema.
     const schema = listedSchema(inputSchema);
     const isRefused = schema !== null && isModern && headerDeclarations(inputSchema) === null;
     return {

@@ -1,14 +1,12 @@
-/**
- * Two ways of saying one thing, word by word or sound by sound, laid beside one another with the fewest differences.
- */
+/** Aligns two versions of a text, word by word or sound by sound, with the fewest differences. */
 
 /**
- * For each item of `actual` the index of its counterpart in `expected`; an item without one has that of the item before
- * it, at the start of the one behind it. -1 where `expected` is empty.
+ * Returns for each item of `actual` the index of its counterpart in `expected`. An item without a counterpart gets the
+ * index of the item before it, or at the start the index of the item after it. -1 if `expected` is empty.
  */
 export function counterparts(expected: readonly string[], actual: readonly string[]): number[] {
   const width = actual.length + 1;
-  // The least differences between the first `i` of one and the first `j` of the other.
+  // Least number of differences between the first `i` of one and the first `j` of the other.
   const costs = new Uint16Array((expected.length + 1) * width);
   for (let j = 0; j < width; j++) costs[j] = j;
   for (let i = 1; i <= expected.length; i++) {
@@ -21,7 +19,7 @@ export function counterparts(expected: readonly string[], actual: readonly strin
   return spread(trace(costs, expected, actual));
 }
 
-/** The counterparts along the cheapest way; -1 for none. */
+/** Counterparts along the cheapest path; -1 without one. */
 function trace(costs: Uint16Array, expected: readonly string[], actual: readonly string[]): number[] {
   const width = actual.length + 1;
   const found = new Array<number>(actual.length).fill(-1);

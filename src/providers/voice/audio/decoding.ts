@@ -1,5 +1,6 @@
 /**
- * A caller's audio in any encoding of the socket, frame by frame, to the format of recognition: 16 kHz, mono, 16 bits.
+ * Decodes a caller's audio in any encoding of the socket, frame by frame, to the format of recognition: 16 kHz, mono,
+ * 16 bits.
  */
 import { promptly } from '../../../base/promptly.ts';
 import type { Encoding } from '../../../base/audio-formats.ts';
@@ -13,14 +14,17 @@ export const recognitionRate = 16_000;
 
 export interface AudioFormat {
   readonly encoding: Encoding;
-  /** In hertz, 8,000 to 48,000; ignored for `opus`, whose packets need none. */
+  /** Hertz, 8,000 to 48,000; ignored for `opus`, whose packets need no rate. */
   readonly sampleRate: number;
 }
 
 export interface AudioDecoder {
-  /** The rate that the source's samples are counted at, in hertz: that of the format, for `opus` 16,000. */
+  /** Rate at which the source's samples are counted, in hertz: the format's rate, or 16,000 for `opus`. */
   readonly sourceRate: number;
-  /** Whole samples of the source so far. A client's audio is as long as these, whatever the resampler still holds. */
+  /**
+   * Whole samples of the source so far. They give the length of a client's audio, including samples that the resampler
+   * still holds.
+   */
   readonly sourceSamples: number;
   /** The length of the audio so far, in whole milliseconds, rounded down. */
   readonly audioMs: number;
@@ -29,7 +33,7 @@ export interface AudioDecoder {
    * ms. Throws `UnreadableAudio`.
    */
   push(frame: Uint8Array): Int16Array;
-  /** The samples that are left when no more audio comes. */
+  /** Returns the remaining samples after the last audio. */
   end(): Int16Array;
   /** Frees the decoder's memory; it cannot be used afterwards. */
   close(): void;
@@ -98,7 +102,7 @@ class Decoding implements AudioDecoder {
   }
 
   push(frame: Uint8Array): Int16Array {
-    // An empty frame is no packet: libopus would take it for one that was lost, and make up its sound.
+    // Ignores an empty frame: libopus would take it for a lost packet and make up its sound.
     if (frame.length === 0) return noSamples;
     const samples = this.#source.samples(frame);
     this.#samples += samples.length;

@@ -10,14 +10,14 @@ import { exactWav, wavHeader } from './wav.ts';
 export interface AudioEncoder {
   /** The value of the `Content-Type` header. */
   readonly contentType: string;
-  /** The encoded sample rate, in hertz: that of the samples if the format has it. */
+  /** Encoded sample rate, in hertz: the rate of the samples if the format has it. */
   readonly sampleRate: number;
   /**
    * The bytes that these samples complete, perhaps none. Bytes and samples in the order of the calls; the caller may
    * reuse the array.
    */
   push(samples: Int16Array): Uint8Array;
-  /** The last bytes; once, after the last samples. */
+  /** Returns the last bytes; called once, after the last samples. */
   end(): Uint8Array;
 }
 
@@ -45,7 +45,7 @@ export async function encoderFor(format: SpeechFormat, rate: number, whole: bool
   }
 }
 
-/** All of some speech at once. Rejects if the format's package does not load. */
+/** Encodes all of some speech at once. Rejects if the format's package does not load. */
 export async function encodeWhole(
   format: SpeechFormat,
   rate: number,
@@ -59,7 +59,10 @@ export async function encodeWhole(
   };
 }
 
-/** The rate itself, or the lowest above it, so that nothing of the sound is lost; the highest where there is none. */
+/**
+ * Returns the rate itself, or the lowest supported rate above it, so that no sound is lost; the highest rate if all are
+ * lower.
+ */
 const rateAmong = (rates: readonly number[], rate: number): number => rates.find((one) => one >= rate) ?? rates.at(-1)!;
 
 function wholeWav(rate: number): AudioEncoder {
@@ -90,7 +93,7 @@ function streamedWav(rate: number): AudioEncoder {
   };
 }
 
-/** The same encoder for samples of another rate. */
+/** Adapts an encoder to samples of another rate. */
 function resampled(rate: number, encoder: AudioEncoder): AudioEncoder {
   if (rate === encoder.sampleRate) return encoder;
   const resampler = new Resampler(rate, encoder.sampleRate);
@@ -110,7 +113,7 @@ class OpusStream implements AudioEncoder {
   readonly #ogg: OggOpus;
   /** Samples of 48 kHz, in which Ogg counts, for each of ours. */
   readonly #scale: number;
-  /** The frame that is being filled. */
+  /** Frame that is being filled. */
   readonly #frame: Int16Array;
   #filled = 0;
   #started = false;
@@ -131,7 +134,7 @@ class OpusStream implements AudioEncoder {
     return this.#pages(this.#packets(samples), false);
   }
 
-  /** Silence after the end flushes the encoder's buffer; the last page says how much of it players leave out. */
+  /** Silence after the end flushes the encoder's buffer; the last page says how much of it players skip. */
   end(): Uint8Array {
     const owed = this.#taken + this.#encoder.lookahead - this.#encoded;
     const frames = Math.ceil(owed / this.#frame.length);

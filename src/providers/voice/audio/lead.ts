@@ -1,17 +1,17 @@
 /**
- * The silence that voices put before the first sound of a sentence, a fifth of a second with flite: at the beginning of
- * a reply its listener would wait for it.
+ * Removes the silence that voices put before the first sound of a sentence, a fifth of a second with flite: a listener
+ * would wait for it at the beginning of a reply.
  */
 import { joinedSamples, noSamples } from './samples.ts';
 
-/** Samples below are silence. */
+/** Level below which samples are silence. */
 const soundLevel = 100;
-/** So much of it stays, for the soft beginning of a sound. */
+/** Milliseconds of silence that stay before a sound, for its soft beginning. */
 const keptMs = 5;
-/** A longer silence is taken as the voice's own. */
+/** Milliseconds above which the silence counts as part of the speech. */
 const leadMsMax = 500;
 
-/** Samples that can be left out; 0 where nothing sounds. */
+/** Number of leading samples to leave out; 0 for audio without a sound. */
 export function leadOf(samples: Int16Array, sampleRate: number): number {
   const first = samples.findIndex((sample) => Math.abs(sample) >= soundLevel);
   return first > (leadMsMax * sampleRate) / 1000 ? 0 : Math.max(0, first - Math.round((keptMs * sampleRate) / 1000));

@@ -43,11 +43,11 @@ export const mp3Rates: readonly number[] = [...bitrates.keys()];
 export interface Mp3Encoder {
   /** The whole frames that these samples complete, perhaps none. */
   encode(samples: Int16Array): Uint8Array;
-  /** The last frames. The encoder is of no use afterwards. */
+  /** Returns the last frames and ends the encoder. */
   end(): Uint8Array;
 }
 
-/** Compiled once; each encoder is an instance with memory of its own, of nearly a megabyte. */
+/** The module is compiled once; each encoder is an instance with nearly a megabyte of memory. */
 let loaded: Promise<() => Promise<Encoder>> | null = null;
 
 /** Encoders that have ended a stream, for the next ones: configuring one anew resets it. */
@@ -56,8 +56,7 @@ const idleMax = 4;
 
 async function load(): Promise<() => Promise<Encoder>> {
   try {
-    // The name is no literal, so that neither the bundler nor the compiler looks for a package that may not be
-    // installed.
+    // The name is not a literal, so that neither the bundler nor the compiler looks for a package that may be missing.
     const name: string = 'wasm-media-encoders';
     const { createEncoder }: Library = await import(name);
     const module = await WebAssembly.compile(

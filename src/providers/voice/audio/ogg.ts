@@ -9,7 +9,7 @@ const lastPage = 4;
 const segmentBytes = 255;
 const segmentsMax = 255;
 
-/** Pages carry the number of their stream, of which a file of ours has one. */
+/** Serial number of the stream, which each page carries; a file of ours has one stream. */
 const serial = 0x7061726c;
 
 export class OggOpus {
@@ -73,7 +73,7 @@ export class OggOpus {
     header.writeUInt8(lacing.length, 26);
     header.set(lacing, 27);
     const page = joined([header, ...packets]);
-    // The sum is over the page with zero in its place.
+    // The checksum covers the page with zero in the checksum's field.
     new DataView(page.buffer, page.byteOffset).setUint32(22, checksum(page), true);
     return page;
   }

@@ -32,15 +32,14 @@ const requests = { setBitrate: 4002, setComplexity: 4010, lookahead: 4027 } as c
 /** The rates that libopus takes and gives, in hertz. */
 export const opusRates: readonly number[] = [8000, 12000, 16000, 24000, 48000];
 
-/** On average, in bits per second: enough for mono speech of the whole range of hearing (RFC 7587, part 3.1.1). */
+/** Average bits per second: enough for mono speech of the whole range of hearing (RFC 7587, part 3.1.1). */
 const bitrate = 32_000;
 /** From 0 to 10; above 5 the time triples and the samples come hardly nearer to the original. */
 const complexity = 5;
 
 async function load(): Promise<Library> {
   try {
-    // The name is no literal, so that neither the bundler nor the compiler looks for a package that may not be
-    // installed.
+    // The name is not a literal, so that neither the bundler nor the compiler looks for a package that may be missing.
     const name: string = '@evan/opus/wasm/index.js';
     const { default: library }: { default: Library } = await import(name);
     return library;
@@ -60,7 +59,7 @@ export interface OpusDecoder {
 export interface OpusEncoder {
   /** Samples in a frame. */
   readonly frameSamples: number;
-  /** How far the encoder's output lags behind its input, in samples of its rate. */
+  /** Samples by which the encoder's output lags its input, at the encoder's rate. */
   readonly lookahead: number;
   encode(frame: Int16Array): Uint8Array;
   close(): void;

@@ -34,7 +34,7 @@ export class OutgoingAudio {
   /** Samples of the source that were taken since its rate changed, and the output before that. */
   #taken = 0;
   #before = 0;
-  /** Samples taken of the sentence, those of them that were given on, and the others, which may be its end. */
+  /** Samples of the sentence that were taken and that were passed on; the held samples may be its end. */
   #ofSentence = 0;
   #passed = 0;
   #held: Int16Array = noSamples;
@@ -57,8 +57,8 @@ export class OutgoingAudio {
   }
 
   /**
-   * A sentence of this rate begins. One change of rate goes on over all sentences of a voice; returns what one before
-   * still held.
+   * Begins a sentence of this rate. One resampler continues over all sentences of a voice; returns the samples that the
+   * sentence before still held.
    */
   begin(sourceRate: number): Frame[] {
     if (sourceRate === this.#sourceRate) return [];
@@ -80,7 +80,7 @@ export class OutgoingAudio {
     return this.#framesOf(this.#resampler!.push(this.#risen(ready)));
   }
 
-  /** The sentence is over; returns all of its frames that are left but what the change of rate still holds. */
+  /** Ends the sentence; returns all of its remaining frames, except the samples that the resampler still holds. */
   endSentence(): Frame[] {
     const last = this.#risen(this.#held);
     for (let at = 0; at < last.length; at++) last[at] = Math.round((last[at]! * (last.length - 1 - at)) / last.length);

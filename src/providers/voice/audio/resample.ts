@@ -43,17 +43,17 @@ interface Bank {
 }
 
 /**
- * One stream's change of rate. Both rates are in hertz. The same samples give the same output, whatever the sizes of
- * the pieces they come in.
+ * Resamples one stream. Both rates are in hertz. The output depends on the samples alone, not on the sizes of their
+ * pieces.
  */
 export class Resampler {
   readonly #bank: Bank | null;
   /** The input that later output still needs, at first the silence before the start. */
   readonly #held: Float64Array;
   #heldLength: number;
-  /** Where in `#held` the last input sample at or before the next output sample's moment is. */
+  /** Index in `#held` of the last input sample at or before the next output sample's time. */
   #base: number;
-  /** How far after it that moment is, in parts of an input sample: `#phase / phases`. */
+  /** Distance from that input sample to the output sample's time, in parts of an input sample: `#phase / phases`. */
   #phase = 0;
   /** Samples taken and given so far. */
   #taken = 0;
@@ -76,8 +76,8 @@ export class Resampler {
   }
 
   /**
-   * The rest of the output, as if silence followed. In all there is one sample for each moment before the input's end:
-   * `ceil(input * to / from)`.
+   * Returns the rest of the output, as if silence followed. The whole output has one sample for each time before the
+   * input's end: `ceil(input * to / from)`.
    */
   end(): Int16Array {
     const bank = this.#bank;

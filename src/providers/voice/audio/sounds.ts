@@ -1,7 +1,9 @@
-/** Where a sentence sounds and where it pauses, from the levels of its samples; nothing of the audio is kept. */
+/** Sounds and pauses of a sentence, found by the levels of its samples; the audio itself is not kept. */
 
 const frameMs = 10;
-/** Below so much of the loudest frame it is silent, unless that is louder than the least sound. */
+/**
+ * Share of the loudest frame's level below which a frame is silent, and the level above which a frame is never silent.
+ */
 const [silentShare, leastSound] = [0.02, 12];
 /** A shorter gap is part of a word. */
 const pauseMs = 80;

@@ -42,7 +42,7 @@ interface Layout {
 /** Bytes of one sample of all channels. */
 const widthOf = ({ channels, width }: Layout): number => channels * width;
 
-/** So much of a format's chunk is read: the extensible form, the longest, has 40 bytes. */
+/** Bytes read of a format chunk: the longest form, the extensible one, has 40. */
 const formatBytesMax = 40;
 const none = Buffer.alloc(0);
 

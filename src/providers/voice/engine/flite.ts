@@ -46,7 +46,7 @@ export async function openFlite(): Promise<Speak> {
     speed: number,
     ...options: string[]
   ): { audio: Omit<Spoken, 'words'>; printed: string } => {
-    // Without a line's end flite leaves out a last word behind a colon or a full stop.
+    // Ends each line: otherwise flite omits a last word after a colon or a full stop.
     const files = new Map([[textFile, new File(Buffer.from(`${text}\n`))]]);
     if (file !== null) files.set(voiceFile, new File(bytesOf(file)));
     const folder = new PreopenDirectory('.', files);

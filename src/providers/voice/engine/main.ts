@@ -34,7 +34,7 @@ const niceness = 5;
 try {
   setPriority(niceness);
 } catch {
-  // Where it is not permitted, the process runs as any other.
+  // A system that does not permit the lower priority runs the process at the normal one.
 }
 
 const flite = new Coming(openFlite);

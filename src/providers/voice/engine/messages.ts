@@ -12,9 +12,9 @@ export interface SpeakOrder {
   readonly id: number;
   readonly text: string;
   readonly voice: VoiceSource;
-  /** 0.5 to 2; 1 is the voice's own. */
+  /** Speed from 0.5 to 2; 1 is normal. */
   readonly speed: number;
-  /** Whether the spans of the words are wanted. */
+  /** Whether the spans of the words are requested. */
   readonly timed: boolean;
 }
 

@@ -1,6 +1,6 @@
 /**
- * English recognition by Moonshine's networks: an encoder, and a decoder that is run once for each token that nobody
- * has guessed.
+ * English recognition by Moonshine's networks: an encoder, and a decoder that runs once for each token that was not
+ * guessed.
  */
 import { join } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
@@ -9,17 +9,15 @@ import { packageFolder } from './packages.ts';
 
 const startToken = 1;
 const endToken = 2;
-/** People say no more; more is a loop of the decoder. */
+/** Maximum tokens per second of audio: speech has fewer, and more are a loop of the decoder. */
 const tokensPerSecond = 6.5;
 const tokensLeast = 4;
 const sampleRate = 16_000;
-/** The encoder needs some audio to have an output at all. */
+/** Minimum samples for which the encoder has an output. */
 const samplesLeast = sampleRate / 5;
-/**
- * The margins of silence that an empty result is tried with again: the small network misses numbers at the very edge.
- */
+/** Margins of silence with which an empty result is retried: the small network misses numbers at the very edge. */
 const margins = [0, sampleRate / 4, sampleRate / 2];
-/** The share of full scale below which there is nothing to say. */
+/** Share of full scale below which audio is silent. */
 const quiet = 0.003;
 
 type Cache = Record<string, Tensor>;
@@ -36,7 +34,7 @@ export class Recogniser {
   readonly #textOf: (tokens: number[]) => string;
   /** The names of the decoder's caches, and the shape of an empty one. */
   readonly #empty: Cache = {};
-  /** The results that are wanted of all runs but the first. */
+  /** Results requested of all runs but the first. */
   readonly #further: readonly string[];
 
   private constructor(
@@ -69,9 +67,9 @@ export class Recogniser {
   }
 
   /**
-   * Returns the text of the speech and its tokens; both are empty if there is none. Once `dropped` returns true it
-   * ends, without a text. `guess`: likely tokens, from an earlier decoding of the same utterance. They make it quicker
-   * and do not change the text.
+   * Returns the text of the speech and its tokens; both are empty for audio without speech. Stops without a text once
+   * `dropped` returns true. `guess`: likely tokens, from an earlier decoding of the same utterance. They speed up the
+   * decoding and do not change the text.
    */
   async decode(
     samples: Int16Array,
@@ -82,15 +80,15 @@ export class Recogniser {
     for (const margin of isQuiet(audio) ? [] : margins) {
       const tokens = withoutLoop(await this.#tokens(withMargin(audio, margin), margin === 0 ? guess : [], dropped));
       const text = this.#textOf(tokens).trim();
-      // The tokens of a dropped decoding are a guess for the next one, not a text.
+      // Tokens of a dropped decoding are a guess for the next one, not a text.
       if (text !== '' || dropped()) return { text: dropped() ? '' : text, tokens };
     }
     return { text: '', tokens: [] };
   }
 
   /**
-   * The decoder reads the guess at once, in a fifth of the time that token after token takes, and goes on where its own
-   * tokens differ.
+   * The decoder reads the guess at once, in a fifth of the time that single tokens take, and continues at the first
+   * token that differs.
    */
   async #tokens(audio: Float32Array, guess: readonly number[], dropped: () => boolean): Promise<number[]> {
     const { last_hidden_state: heard } = await this.#encoder.run({
@@ -113,7 +111,7 @@ export class Recogniser {
     return tokens;
   }
 
-  /** One run of the decoder over further tokens; `cache` is of those before, null if there are none. */
+  /** Runs the decoder over further tokens; `cache` belongs to the tokens before, null for the first run. */
   #run(heard: Tensor, tokens: readonly number[], cache: Cache | null): Promise<Cache> {
     const feeds = {
       ...(cache ?? this.#empty),
@@ -124,7 +122,7 @@ export class Recogniser {
     return cache === null ? this.#decoder.run(feeds) : this.#decoder.run(feeds, this.#further);
   }
 
-  /** The caches after the first run, for so many of the tokens that it has read. */
+  /** Returns the caches after the first run, shortened to the given number of tokens. */
   #cacheOf(results: Cache, kept: number): Cache {
     const cache = renamed(results);
     for (const name of Object.keys(cache)) if (isOfDecoder(name)) cache[name] = this.#beginning(cache[name]!, kept);
@@ -154,7 +152,7 @@ const renamed = (results: Cache): Cache =>
     ),
   );
 
-/** The token with the highest score at a place of the result. */
+/** Returns the token with the highest score at a position of the result. */
 function likeliest({ data, dims }: Tensor, place: number): number {
   const count = dims[2]!;
   const scores = (data as Float32Array).subarray(place * count, (place + 1) * count);
@@ -169,7 +167,7 @@ function isQuiet(audio: Float32Array): boolean {
   return Math.sqrt(sum / Math.max(1, audio.length)) < quiet;
 }
 
-/** With silence at both ends, and as long as the encoder needs. */
+/** Pads the audio with silence at both ends, to at least the encoder's minimum. */
 function withMargin(audio: Float32Array, margin: number): Float32Array {
   if (margin === 0 && audio.length >= samplesLeast) return audio;
   const padded = new Float32Array(Math.max(samplesLeast, audio.length + 2 * margin));
@@ -179,7 +177,7 @@ function withMargin(audio: Float32Array, margin: number): Float32Array {
 
 const loopTokens = 8;
 const loopRepeats = 3;
-/** People do repeat a word: "five, five, five" is a number. */
+/** Number of repetitions that people do say: "five, five, five" is a number. */
 const loopLengthLeast = 12;
 
 /** Cuts a group of tokens that is repeated again and again at the end, which the network does on noise and silence. */

@@ -1,4 +1,4 @@
-/** Where the optional packages of the embedded voice lie. */
+/** Folders of the optional packages of the embedded voice. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -21,7 +21,7 @@ export function packageFolder(name: string): string {
       require.resolve(join(path, 'package.json'));
       return path;
     } catch {
-      // The next folder.
+      // Parent folder.
     }
   }
   throw new Error(`The package ${name} is not installed: run npm ci without --omit=optional.`);

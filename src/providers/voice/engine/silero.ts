@@ -5,7 +5,7 @@ import { windowSamples } from './messages.ts';
 import { openInference, tensors, toFloat } from './onnx.ts';
 import { packageFolder } from './packages.ts';
 
-/** The network sees the end of the window before, too. */
+/** Samples of the window before that the network also reads. */
 const contextSamples = 64;
 const stateShape = [2, 1, 128];
 
@@ -34,7 +34,7 @@ export class Detector {
     );
   }
 
-  /** For each window the chance, 0 to 1, that it has speech in it. */
+  /** Returns for each window the probability, 0 to 1, of speech. */
   async chances(id: number, samples: Int16Array): Promise<Float32Array> {
     const stream = this.#stream(id);
     const chances = new Float32Array(samples.length / windowSamples);

@@ -1,11 +1,11 @@
 /**
- * Where each word of a sentence sounds, from the sounds that flite prints with their ends. It says nothing of words, so
- * each word is spoken alone once, and its sounds are found again among those of the sentence.
+ * Finds the span of each word in a sentence's audio, from the sounds that flite prints with their end times. Flite does
+ * not report words, so each word is spoken alone once, and its sounds are aligned with the sounds of the sentence.
  */
 import { counterparts } from '../audio/alignment.ts';
 import type { VoiceSource } from './messages.ts';
 
-/** Samples from the beginning of the sentence: from the first to before the last. */
+/** Samples from the beginning of the sentence: `from` is included, `to` is not. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -34,13 +34,13 @@ type WordPhones = readonly string[];
 
 const wordsKeptMax = 5_000;
 
-/** The sounds of words, of which the last few thousand are kept. */
+/** Cache of the sounds of words; keeps the last few thousand. */
 export class PhonesOfWords {
   readonly #speak: (words: readonly string[], voice: VoiceSource) => Phone[][];
-  /** In the order of their last use. */
+  /** Sounds by word, in the order of their last use. */
   readonly #kept = new Map<string, WordPhones>();
 
-  /** `speak`: gives the sounds of each word as an utterance of its own. */
+  /** Fills the cache. `speak`: returns the sounds of each word, spoken as a separate utterance. */
   constructor(speak: (words: readonly string[], voice: VoiceSource) => Phone[][]) {
     this.#speak = speak;
   }
@@ -59,8 +59,8 @@ export class PhonesOfWords {
   }
 
   /**
-   * All at once, as starting the program costs more than a word. Where a word is no utterance or several, each is
-   * spoken alone.
+   * Speaks all words at once, because a start of the program costs more than a word. A word that gives no utterance or
+   * several is spoken alone.
    */
   #spoken(words: readonly string[], voice: VoiceSource): WordPhones[] {
     if (words.length === 0) return [];
@@ -79,7 +79,7 @@ export class PhonesOfWords {
 
 const namesOf = (phones: readonly Phone[]): string[] => phones.flatMap(({ name }) => (name === pause ? [] : name));
 
-/** The span of each word; one without a sound has the end of the word before it. */
+/** Returns the span of each word; a word without a sound gets the end of the word before it. */
 export function spansOfWords(
   words: readonly WordPhones[],
   utterances: readonly (readonly Phone[])[],
@@ -111,8 +111,7 @@ function soundsOf(
   samples: number,
   sampleRate: number,
 ): (Span & { readonly name: string })[] {
-  // Some voices speak the last pause of an utterance whole, others half of it; which of the two, the length of the
-  // audio says.
+  // Some voices speak the last pause of an utterance whole, others half of it; the length of the audio shows which.
   const whole = utterances.map((phones) => phones.at(-1)!.end);
   const halved = utterances.map((phones) => (phones.at(-1)!.end + (phones.at(-2)?.end ?? 0)) / 2);
   const sum = (lengths: readonly number[]): number => lengths.reduce((all, length) => all + length, 0) * sampleRate;
