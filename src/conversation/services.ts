@@ -27,7 +27,7 @@ export interface Services {
   readonly metrics: Metrics;
   /** The last hour of all processes. */
   readonly load: Pick<LoadMeter, 'steps'>;
-  readonly readiness: Pick<Readiness, 'look'>;
+  readonly readiness: Pick<Readiness, 'isReady'>;
   readonly store: Store;
   readonly host: Host;
   readonly models: Models;

@@ -5,7 +5,7 @@ import { check, warn } from '../store/doctor/check.ts';
 import type { Check, Finding } from '../store/doctor/check.ts';
 import { port, managementPort } from './doctor/port.ts';
 import { engine, nodeVersion, settingsOf, type Environment } from './doctor/program.ts';
-import { way } from './doctor/way.ts';
+import { proxyPath } from './doctor/proxy-path.ts';
 import { examineRecords } from './doctor/records.ts';
 import { examineVoice } from './doctor/voice.ts';
 import type { Ids } from '../base/ids.ts';
@@ -36,7 +36,7 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
     const namesProxy = proxyNamedBy(config);
     if (namesProxy !== null && config.trustedProxies.length === 0)
       checks.push(check('proxies', hiddenAddresses(namesProxy)));
-    if (url !== undefined) checks.push(check('url', await way(url, clock, config)));
+    if (url !== undefined) checks.push(check('url', await proxyPath(url, clock, config)));
     checks.push(...(await examineStore(config, clock, ids)), ...(await examineVoice(config, clock)));
   }
   return { ok: checks.every(({ status }) => status !== 'fail'), store: config && named(config.store), checks };

@@ -48,7 +48,7 @@ export function endInOrder(house: House): void {
   supervisor?.announceListening({
     drain: end,
     retire,
-    look: async () => !services.draining && services.readiness.look(),
+    isReady: async () => !services.draining && services.readiness.isReady(),
     measure: () => services.metrics.samples(),
   });
 }

@@ -14,7 +14,7 @@ import { openLog, warnOfIgnored, type Log } from '../base/log.ts';
 import { metricsType, openRequests } from '../base/metrics.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import { onEndingSignal } from '../base/signals.ts';
-import { Looks } from './supervisor/looks.ts';
+import { Readiness } from './supervisor/readiness.ts';
 import { SupervisedWorker } from './supervisor/member.ts';
 import type { FromWorker } from './supervisor/messages.ts';
 import { probePort } from './supervisor/port.ts';
@@ -42,7 +42,7 @@ class Supervisor {
   readonly #log: Log;
   readonly #members = new Set<SupervisedWorker>();
   readonly #scrapes: Scrapes;
-  readonly #looks: Looks;
+  readonly #readiness: Readiness;
   readonly #counted = openRequests();
   #service: Edge | null = null;
   readonly #restarts = new Set<Timer>();
@@ -58,7 +58,7 @@ class Supervisor {
     this.#clock = clock;
     this.#log = log;
     this.#scrapes = new Scrapes(clock, this.#members, () => this.#counted.samples());
-    this.#looks = new Looks(clock, this.#members);
+    this.#readiness = new Readiness(clock, this.#members);
   }
 
   /** The first worker starts alone, so that an error in the settings, the store or the port is logged once. */
@@ -95,7 +95,7 @@ class Supervisor {
       get draining() {
         return isEnding();
       },
-      readiness: this.#looks,
+      readiness: this.#readiness,
       metrics: {
         requests: this.#counted.requests,
         limited: { inc() {} },
@@ -123,7 +123,7 @@ class Supervisor {
     if (message.type === 'port.wanted') await this.#tellPort(member, message.again);
     else if (message.type === 'listening') member.listens();
     else if (message.type === 'measured') this.#scrapes.hear(member, message.request, message.samples);
-    else if (message.type === 'looked') this.#looks.hear(member, message.request, message.ready);
+    else if (message.type === 'readiness') this.#readiness.hear(member, message.request, message.ready);
     else if (message.type === 'metrics.wanted') {
       member.tell({ type: 'metrics', request: message.request, text: await this.#scrapes.text() });
     }
@@ -143,7 +143,7 @@ class Supervisor {
 
   #lose(member: SupervisedWorker, code: number | null, signal: NodeJS.Signals | null): void {
     this.#members.delete(member);
-    this.#looks.lose(member);
+    this.#readiness.lose(member);
     this.#scrapes.lose(member).catch((error: unknown) => this.#log.error({ err: error }, 'metrics of a worker lost'));
     if (this.#exitCode !== null) {
       if (member.listened && code !== 0) this.#exitCode = 1;
@@ -163,8 +163,8 @@ class Supervisor {
   }
 
   /**
-   * Replaces the workers one after another. A request that comes meanwhile causes another round, because the settings
-   * may have changed again.
+   * Replaces the workers one after another. A request that comes meanwhile causes another replacement, because the
+   * settings may have changed again.
    */
   async #roll(): Promise<void> {
     this.#rollAgain = true;

@@ -17,7 +17,7 @@ import { Sweep } from './embedded/sweep.ts';
 import { EmbeddedTurns } from './embedded/turns.ts';
 import { UsageBook } from './embedded/usage.ts';
 import type { Engine } from './engine.ts';
-import { Ledger } from './ledger.ts';
+import { WriteBatcher } from './write-batcher.ts';
 import { isTrusted, withTime, type TimeCourse } from './time-course.ts';
 
 export class EmbeddedStore implements Store {
@@ -30,7 +30,7 @@ export class EmbeddedStore implements Store {
   readonly usage: UsageBook;
   readonly requests: Memories;
   readonly history: EmbeddedHistory;
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   readonly #flights: Flights;
   readonly #sweep: Sweep;
   readonly #notices = new Notices();
@@ -38,17 +38,17 @@ export class EmbeddedStore implements Store {
   /** `clock`: the one that the steps' times come from. */
   constructor(engine: Engine, clock?: Clock) {
     this.name = engine.name;
-    this.#ledger = new Ledger(engine);
-    this.#flights = new Flights(this.#ledger);
-    this.requests = new Memories(this.#ledger);
-    this.history = new EmbeddedHistory(this.#ledger);
-    this.usage = new UsageBook(this.#ledger);
-    const budgets = new EmbeddedBudgets(this.#ledger, clock);
-    this.limits = new EmbeddedLimits(this.#ledger, budgets);
-    this.sessions = new EmbeddedSessions(this.#ledger, this.requests, this.usage, this.limits);
-    this.turns = new EmbeddedTurns(this.#ledger, this.#flights, this.requests, this.usage, this.#notices, this.limits);
-    this.#sweep = new Sweep(this.#ledger);
-    this.catalog = new EmbeddedCatalog(this.#ledger, this.#notices, (workspaceId, keyId) => {
+    this.#batcher = new WriteBatcher(engine);
+    this.#flights = new Flights(this.#batcher);
+    this.requests = new Memories(this.#batcher);
+    this.history = new EmbeddedHistory(this.#batcher);
+    this.usage = new UsageBook(this.#batcher);
+    const budgets = new EmbeddedBudgets(this.#batcher, clock);
+    this.limits = new EmbeddedLimits(this.#batcher, budgets);
+    this.sessions = new EmbeddedSessions(this.#batcher, this.requests, this.usage, this.limits);
+    this.turns = new EmbeddedTurns(this.#batcher, this.#flights, this.requests, this.usage, this.#notices, this.limits);
+    this.#sweep = new Sweep(this.#batcher);
+    this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);
       if (keyId === null) this.limits.forget(workspaceId);
       return keyId === null ? this.#flights.forget(workspaceId) : [];
@@ -56,21 +56,21 @@ export class EmbeddedStore implements Store {
   }
 
   async open(_nowMs: number): Promise<void> {
-    await this.#ledger.open();
+    await this.#batcher.open();
     try {
-      if (this.#ledger.committed<DumpProgress>(keys.importing)?.done === false)
+      if (this.#batcher.committed<DumpProgress>(keys.importing)?.done === false)
         throw new StoreUnavailable(importUnfinished);
       await this.#flights.voidLeases();
       await this.catalog.resumeRemovals();
     } catch (error) {
-      await this.#ledger.close();
+      await this.#batcher.close();
       throw error;
     }
   }
 
   close(): Promise<void> {
-    this.#ledger.wake();
-    return this.#ledger.close();
+    this.#batcher.wake();
+    return this.#batcher.close();
   }
 
   /**
@@ -78,7 +78,7 @@ export class EmbeddedStore implements Store {
    * later.
    */
   async ping(): Promise<void> {
-    await this.#ledger.probe('ping');
+    await this.#batcher.probe('ping');
   }
 
   /** Does nothing: an embedded store never reads unacknowledged writes. */
@@ -89,15 +89,15 @@ export class EmbeddedStore implements Store {
   }
 
   noteTime(nowMs: number): Promise<boolean> {
-    return this.#ledger.step((draft) => {
-      const course = withTime(this.#ledger.get<TimeCourse>(keys.time), nowMs);
+    return this.#batcher.step((draft) => {
+      const course = withTime(this.#batcher.get<TimeCourse>(keys.time), nowMs);
       draft.put(keys.time, course);
       return isTrusted(course);
     });
   }
 
   async sweep(nowMs: number, limit: number, isTimeTrusted = true): Promise<number> {
-    this.#ledger.wake();
+    this.#batcher.wake();
     if (!isTimeTrusted) return 0;
     await this.requests.sweep(nowMs);
     return this.#sweep.sessions(nowMs, limit);

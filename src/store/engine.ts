@@ -16,7 +16,7 @@ export type Row = readonly [key: string, value: Uint8Array];
 
 /**
  * Keys are ASCII and ordered by their bytes. Reads are synchronous and see what is committed. A range must be consumed
- * within the turn of the event loop that requested it, and before the next write begins.
+ * within the iteration of the event loop that requested it, and before the next write begins.
  */
 export interface Engine {
   /** `memory` or `lmdb`. */

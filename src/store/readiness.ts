@@ -28,7 +28,7 @@ export class Readiness {
    * Resolves within `readyAnswerMs`, or `readySharedMs`, with an answer that is `readyKeptMs` old at most; never
    * rejects.
    */
-  look(): Promise<boolean> {
+  isReady(): Promise<boolean> {
     return this.#asked.get();
   }
 

@@ -30,7 +30,7 @@ import { RedisSweep } from './redis/sweep.ts';
 import { RedisTime } from './redis/time.ts';
 import { RedisTurns } from './redis/turns.ts';
 import { RedisUsage } from './redis/usage.ts';
-import { refuseVolatile } from './redis/volatile.ts';
+import { requireDurable } from './redis/durability.ts';
 import { isCluster } from './redis/connection.ts';
 import { textOfReply } from './redis/reply.ts';
 
@@ -126,7 +126,7 @@ export class RedisStore implements Store {
     try {
       await afterLoading(this.#clock, this.#onLoading, async () => {
         await this.#link.open();
-        if (!this.#allowVolatile) await refuseVolatile(this.#link);
+        if (!this.#allowVolatile) await requireDurable(this.#link);
         await refuseUnfinished(this.#link, this.#roots);
         await this.ping();
       });

@@ -39,7 +39,7 @@ function scene(leaseMs: number | null = null) {
     pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }),
   );
   const looks = (count: number): Promise<boolean[]> =>
-    Promise.all(Array.from({ length: count }, () => readiness.look()));
+    Promise.all(Array.from({ length: count }, () => readiness.isReady()));
   const said = (): string[] => lines.map(({ msg, err }) => (err === undefined ? msg : `${msg}: ${err.message}`));
   return { clock, store, readiness, looks, said };
 }

@@ -7,7 +7,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import type { Store } from '../../src/store/store.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
-import { Confirming } from '../../src/store/redis/confirming.ts';
+import { ReplicaAck } from '../../src/store/redis/replica-ack.ts';
 import type { Durability } from '../../src/store/redis/link.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
 import { InFlightReplies } from '../../src/store/redis/in-flight-replies.ts';
@@ -182,7 +182,7 @@ function connection() {
   const sent: string[] = [];
   const waiting: { readonly resolve: (reply: RedisReply) => void; readonly reject: (error: Error) => void }[] = [];
   let now = 0;
-  const confirming = new Confirming(new InFlightReplies({ monotonic: () => now }), (args) => {
+  const acknowledged = new ReplicaAck(new InFlightReplies({ monotonic: () => now }), (args) => {
     sent.push(String(args[0]));
     return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
   });
@@ -193,7 +193,7 @@ function connection() {
   return {
     sent,
     at: (ms: number): void => void (now = ms),
-    step: () => confirming.send('{root}', ['EVALSHA']),
+    step: () => acknowledged.send('{root}', ['EVALSHA']),
     replies: (...replies: RedisReply[]) => settle(replies.length, ({ resolve }) => resolve(replies.shift()!)),
     breaks: () => settle(waiting.length, ({ reject }) => reject(new Error('closed'))),
   };

@@ -23,7 +23,7 @@ export function healthz({ head, services }: Request<NobodyCaller>): Reply {
 
 /** The process accepts work: it is not draining and its store answers. */
 export async function readyz({ services }: Look): Promise<Reply> {
-  if (services.draining || !(await services.readiness.look())) throw new Failure('service_unavailable');
+  if (services.draining || !(await services.readiness.isReady())) throw new Failure('service_unavailable');
   return { status: 200, json: { status: 'ready' } };
 }
 

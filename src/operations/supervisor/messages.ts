@@ -8,7 +8,7 @@ export type FromWorker =
   /** A scrape of the worker's `/metrics` needs the metrics of all workers. */
   | { readonly type: 'metrics.wanted'; readonly request: number }
   /** Whether the worker accepts work and its store answers; the answer to the supervisor's request of that number. */
-  | { readonly type: 'looked'; readonly request: number; readonly ready: boolean }
+  | { readonly type: 'readiness'; readonly request: number; readonly ready: boolean }
   /**
    * The worker's own metrics, for the supervisor's request of that number; null when the worker sends them at its end.
    */
@@ -20,6 +20,6 @@ export type FromSupervisor =
   | { readonly type: 'drain' }
   /** Accept no new connections, and drain once open connections had time to move to other workers. */
   | { readonly type: 'retire' }
-  | { readonly type: 'look'; readonly request: number }
+  | { readonly type: 'query-readiness'; readonly request: number }
   | { readonly type: 'measure'; readonly request: number }
   | { readonly type: 'metrics'; readonly request: number; readonly text: string };

@@ -4,7 +4,7 @@ import { Coalesced } from '../../base/coalesced.ts';
 import { limits } from '../../base/limits.ts';
 import { type Samples, metricsText, sumSamples } from '../../base/metrics.ts';
 import type { SupervisedWorker } from './member.ts';
-import { Rounds } from './rounds.ts';
+import { Broadcast } from './broadcast.ts';
 
 const bounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax };
 
@@ -12,16 +12,16 @@ const bounds = { keptMs: limits.scrapeKeptMs, freshMax: limits.scrapesFreshMax }
 const own = 0;
 
 export class Scrapes {
-  readonly #rounds: Rounds;
+  readonly #broadcast: Broadcast;
   readonly #tally = new Tally();
   readonly #scrape: Coalesced<string>;
 
   /** `counted` returns the supervisor's own metrics. */
   constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>, counted: () => Promise<Samples> = async () => []) {
-    this.#rounds = new Rounds(clock, members);
+    this.#broadcast = new Broadcast(clock, members);
     this.#scrape = new Coalesced(clock, bounds, async () => {
       this.#tally.hear(own, await counted());
-      await this.#rounds.ask(
+      await this.#broadcast.ask(
         limits.workerMeasureMs,
         ({ listened }) => listened,
         (request) => ({ type: 'measure', request }),
@@ -40,11 +40,11 @@ export class Scrapes {
 
   hear(member: SupervisedWorker, request: number | null, samples: Samples): void {
     this.#tally.hear(member.worker.id, samples);
-    if (request !== null) this.#rounds.noteAnswer(member, request);
+    if (request !== null) this.#broadcast.noteAnswer(member, request);
   }
 
   async lose(member: SupervisedWorker): Promise<void> {
-    this.#rounds.lose(member);
+    this.#broadcast.lose(member);
     await this.#tally.end(member.worker.id);
   }
 }

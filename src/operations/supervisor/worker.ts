@@ -11,7 +11,7 @@ export interface Orders {
   /** Called to accept no new connections, and to drain a little later. */
   retire(): void;
   /** Resolves with whether the worker accepts work and its store answers. */
-  look(): Promise<boolean>;
+  isReady(): Promise<boolean>;
   measure(): Promise<Samples>;
 }
 
@@ -73,14 +73,14 @@ export class SupervisorLine {
     if (message.type === 'port') this.#portTold?.(message.port);
     else if (message.type === 'drain') this.#orders?.drain();
     else if (message.type === 'retire') this.#orders?.retire();
-    else if (message.type === 'look') void this.#look(message.request);
+    else if (message.type === 'query-readiness') void this.#reportReadiness(message.request);
     else if (message.type === 'measure') void this.#measure(message.request);
     else if (message.type === 'metrics') this.#scrapes.get(message.request)?.answer(message.text);
   }
 
-  async #look(request: number): Promise<void> {
+  async #reportReadiness(request: number): Promise<void> {
     if (this.#orders !== null)
-      await this.#tell({ type: 'looked', request, ready: await this.#orders.look().catch(() => false) });
+      await this.#tell({ type: 'readiness', request, ready: await this.#orders.isReady().catch(() => false) });
   }
 
   async #measure(request: number): Promise<void> {

@@ -9,7 +9,7 @@ import { ClockSettings } from '../../base/clock-settings.ts';
 import { limits } from '../../base/limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
 import { budgetNames, keyStanding, usedAtOf } from '../budgets.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import * as keys from './keys.ts';
 
 type Bucket = bucketOf.Bucket;
@@ -35,7 +35,7 @@ const droppedPerTake = 4;
 const unwrittenMax = 1024;
 
 export class EmbeddedBudgets {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   /** Least recently touched first. */
   readonly #held = new Map<string, Held>();
   readonly #unwritten = new Map<string, Bucket>();
@@ -56,10 +56,10 @@ export class EmbeddedBudgets {
    * `clock` gives the steps' times. Without it a clock that is set back goes unnoticed, and a level from the future
    * counts from the next request.
    */
-  constructor(ledger: Ledger, clock?: Clock) {
-    this.#ledger = ledger;
+  constructor(batcher: WriteBatcher, clock?: Clock) {
+    this.#batcher = batcher;
     this.#settings = clock === undefined ? null : new ClockSettings(clock);
-    ledger.beforeFlush((draft) => this.#write(draft));
+    batcher.beforeFlush((draft) => this.#write(draft));
   }
 
   take(
@@ -89,7 +89,7 @@ export class EmbeddedBudgets {
       return takenOf(each, each.taken.bucket, Math.max(0, ...restSeconds));
     });
     this.#dropFull(nowMs);
-    if (this.#unwritten.size >= unwrittenMax) this.#ledger.wake();
+    if (this.#unwritten.size >= unwrittenMax) this.#batcher.wake();
     return answer;
   }
 
@@ -102,7 +102,7 @@ export class EmbeddedBudgets {
     const buckets: { -readonly [B in BudgetName]?: Bucket } = {};
     for (const name of budgetNames) {
       const key = this.#row(workspaceId, id, name);
-      const bucket = this.#held.get(key)?.bucket ?? this.#ledger.get<Bucket>(key);
+      const bucket = this.#held.get(key)?.bucket ?? this.#batcher.get<Bucket>(key);
       if (bucket !== undefined) buckets[name] = bucket;
     }
     return keyStanding(buckets, usedAtOf(buckets), ceilings, nowMs);
@@ -138,7 +138,7 @@ export class EmbeddedBudgets {
   }
 
   #bucket(key: string, ceiling: number, nowMs: number): Bucket {
-    return this.#held.get(key)?.bucket ?? this.#ledger.get<Bucket>(key) ?? bucketOf.full(ceiling, nowMs);
+    return this.#held.get(key)?.bucket ?? this.#batcher.get<Bucket>(key) ?? bucketOf.full(ceiling, nowMs);
   }
 
   #hold(key: string, held: Held): void {
@@ -154,7 +154,7 @@ export class EmbeddedBudgets {
       const full = bucketOf.refilled(bucket, ceiling, nowMs).level === bucketOf.full(ceiling, nowMs).level;
       if (!full || this.#unwritten.has(key)) return;
       // A failed batch has lost the bucket's row; before the bucket is dropped from memory, its row must be stored.
-      const stored = this.#ledger.committed<Bucket>(key);
+      const stored = this.#batcher.committed<Bucket>(key);
       if (stored?.level !== bucket.level || stored.at !== bucket.at) {
         this.#unwritten.set(key, bucket);
         return;

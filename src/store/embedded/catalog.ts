@@ -14,7 +14,7 @@ import type {
   Versioned,
 } from '../store.ts';
 import { AliasTaken, SlugTaken } from '../store.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
 import { keptAlias } from '../records.ts';
 import { putMove } from './history.ts';
@@ -31,21 +31,25 @@ interface PlaceRow {
 type Records = CatalogRecords[CatalogKind];
 
 export class EmbeddedCatalog implements Catalog {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   readonly #notices: Notices;
   readonly #forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[];
 
   /** `forgotten` is called with the removed workspace or key, and returns the turns in flight that end with it. */
-  constructor(ledger: Ledger, notices: Notices, forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[]) {
-    this.#ledger = ledger;
+  constructor(
+    batcher: WriteBatcher,
+    notices: Notices,
+    forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[],
+  ) {
+    this.#batcher = batcher;
     this.#notices = notices;
     this.#forgotten = forgotten;
   }
 
   async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void> {
-    const created = await this.#ledger.step((draft) => {
+    const created = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
-      if (this.#ledger.get(key) !== undefined) return false;
+      if (this.#batcher.get(key) !== undefined) return false;
       if (kind === 'assistant') {
         this.#putSlug(draft, record as Assistant);
         this.#putAlias(draft, record as Assistant);
@@ -64,7 +68,7 @@ export class EmbeddedCatalog implements Catalog {
     id: string,
   ): Promise<Versioned<CatalogRecords[K]> | null> {
     return (
-      this.#ledger.committed<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId) + keys.part(id)) ?? null
+      this.#batcher.committed<Versioned<CatalogRecords[K]>>(keys.catalog(kind, workspaceId) + keys.part(id)) ?? null
     );
   }
 
@@ -74,9 +78,9 @@ export class EmbeddedCatalog implements Catalog {
     version: number,
     move?: Move,
   ): Promise<number | null> {
-    const moved = await this.#ledger.step((draft) => {
+    const moved = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
-      const stored = this.#ledger.get<Versioned<Records>>(key);
+      const stored = this.#batcher.get<Versioned<Records>>(key);
       if (stored?.version !== version) return null;
       if (kind === 'assistant') {
         this.#moveSlug(draft, stored.record as Assistant, record as Assistant);
@@ -96,9 +100,9 @@ export class EmbeddedCatalog implements Catalog {
 
   async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
     if (kind === 'workspace') return this.#removeWorkspace(id);
-    const removed = await this.#ledger.step((draft) => {
+    const removed = await this.#batcher.step((draft) => {
       const key = keys.catalog(kind, workspaceId) + keys.part(id);
-      const stored = this.#ledger.get<Versioned<Records>>(key);
+      const stored = this.#batcher.get<Versioned<Records>>(key);
       if (stored === undefined) return false;
       draft.remove(key);
       if (hasHistory(kind)) this.#removeRange(draft, keys.history(kind, workspaceId, id), Infinity);
@@ -120,31 +124,31 @@ export class EmbeddedCatalog implements Catalog {
   async list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>> {
     const prefix = keys.catalog(kind, workspaceId);
     const [from, to] = span(prefix, page.after === null ? null : keys.part(page.after), page.order);
-    const rows = this.#ledger.scan<Versioned<CatalogRecords[K]>>(from, to, page.order === 'desc');
+    const rows = this.#batcher.scan<Versioned<CatalogRecords[K]>>(from, to, page.order === 'desc');
     const found = pageOf(rows, page.limit, ([, row]) => row.record.id);
     return { items: found.items.map(([, row]) => row.record), next: found.next };
   }
 
   async keyByPublicId(publicId: string): Promise<Versioned<Key> | null> {
-    const row = this.#ledger.committed<PlaceRow>(keys.publicKey(publicId));
+    const row = this.#batcher.committed<PlaceRow>(keys.publicKey(publicId));
     return row === undefined ? null : this.read('key', row.workspaceId, row.id);
   }
 
   async assistantBySlug(slug: string): Promise<Versioned<Assistant> | null> {
-    const row = this.#ledger.committed<PlaceRow>(keys.slug(slug));
+    const row = this.#batcher.committed<PlaceRow>(keys.slug(slug));
     return row === undefined ? null : this.read('assistant', row.workspaceId, row.id);
   }
 
   /** Continues removals that an earlier process began. */
   async resumeRemovals(): Promise<void> {
-    const begun = [...this.#ledger.scan<string>(keys.removals, keys.endOf(keys.removals))];
+    const begun = [...this.#batcher.scan<string>(keys.removals, keys.endOf(keys.removals))];
     for (const [, workspaceId] of begun) await this.#removeHoldings(workspaceId);
   }
 
   async #removeWorkspace(id: string): Promise<boolean> {
     const key = keys.workspaces + keys.part(id);
-    const found = await this.#ledger.step((draft) => {
-      if (this.#ledger.get(key) === undefined) return false;
+    const found = await this.#batcher.step((draft) => {
+      if (this.#batcher.get(key) === undefined) return false;
       draft.remove(key);
       draft.put(keys.removal(id), id);
       return true;
@@ -162,7 +166,7 @@ export class EmbeddedCatalog implements Catalog {
   async #removeHoldings(workspaceId: string): Promise<void> {
     for (let done = false; !done;) {
       let ended: TurnPlace[] = [];
-      done = await this.#ledger.step((draft) => {
+      done = await this.#batcher.step((draft) => {
         let left: number = limits.removalRowsMax;
         for (const prefix of keys.holdings(workspaceId)) {
           if (left > 0) left -= this.#removeRange(draft, prefix, left);
@@ -172,12 +176,12 @@ export class EmbeddedCatalog implements Catalog {
         return left > 0;
       });
       for (const place of ended) this.#notices.tellMoved(place);
-      await this.#ledger.pause();
+      await this.#batcher.pause();
     }
   }
 
   #removeRange(draft: Draft, prefix: string, limit: number): number {
-    const rows = this.#ledger.range<unknown>(prefix, keys.endOf(prefix), limit);
+    const rows = this.#batcher.range<unknown>(prefix, keys.endOf(prefix), limit);
     for (const [key, row] of rows) {
       draft.remove(key);
       if (prefix.startsWith('assistant/')) this.#removeSlug(draft, (row as Versioned<Assistant>).record);
@@ -190,7 +194,7 @@ export class EmbeddedCatalog implements Catalog {
   /** A save that leaves the slug as it is does not fail where another assistant has that slug. */
   #moveSlug(draft: Draft, before: Assistant, after: Assistant): void {
     const isKept = before.link?.slug === after.link?.slug;
-    const held = after.link?.slug ? this.#ledger.get<PlaceRow>(keys.slug(after.link.slug)) : undefined;
+    const held = after.link?.slug ? this.#batcher.get<PlaceRow>(keys.slug(after.link.slug)) : undefined;
     if (isKept && held !== undefined) return;
     this.#removeSlug(draft, before);
     this.#putSlug(draft, after);
@@ -199,14 +203,14 @@ export class EmbeddedCatalog implements Catalog {
   #putSlug(draft: Draft, { id, workspaceId, link }: Assistant): void {
     if (!link?.slug) return;
     const key = keys.slug(link.slug);
-    const row = this.#ledger.get<PlaceRow>(key);
+    const row = this.#batcher.get<PlaceRow>(key);
     if (row !== undefined && row.id !== id) throw new SlugTaken(link.slug);
     draft.put(key, { workspaceId, id } satisfies PlaceRow);
   }
 
   /** Same order as for slugs. */
   #moveAlias(draft: Draft, before: Assistant, after: Assistant): void {
-    const held = after.alias ? this.#ledger.get<PlaceRow>(keys.alias(after.workspaceId, after.alias)) : undefined;
+    const held = after.alias ? this.#batcher.get<PlaceRow>(keys.alias(after.workspaceId, after.alias)) : undefined;
     if (held !== undefined && keptAlias(before, after)) return;
     this.#removeAlias(draft, before);
     this.#putAlias(draft, after);
@@ -215,19 +219,19 @@ export class EmbeddedCatalog implements Catalog {
   #putAlias(draft: Draft, { id, workspaceId, alias }: Assistant): void {
     if (!alias) return;
     const key = keys.alias(workspaceId, alias);
-    const row = this.#ledger.get<PlaceRow>(key);
+    const row = this.#batcher.get<PlaceRow>(key);
     if (row !== undefined && row.id !== id) throw new AliasTaken(alias);
     draft.put(key, { workspaceId, id } satisfies PlaceRow);
   }
 
   #removeAlias(draft: Draft, { id, workspaceId, alias }: Assistant): void {
-    if (alias && this.#ledger.get<PlaceRow>(keys.alias(workspaceId, alias))?.id === id)
+    if (alias && this.#batcher.get<PlaceRow>(keys.alias(workspaceId, alias))?.id === id)
       draft.remove(keys.alias(workspaceId, alias));
   }
 
   /** If an import brought two assistants with one slug, the assistant that the slug's row names has it. */
   #removeSlug(draft: Draft, { id, link }: Assistant): void {
-    if (link?.slug && this.#ledger.get<PlaceRow>(keys.slug(link.slug))?.id === id) draft.remove(keys.slug(link.slug));
+    if (link?.slug && this.#batcher.get<PlaceRow>(keys.slug(link.slug))?.id === id) draft.remove(keys.slug(link.slug));
   }
 }
 

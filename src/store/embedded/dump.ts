@@ -1,6 +1,7 @@
 /**
  * Exports an embedded store row by row. It reads the engine itself, because opening the store would void the leases and
- * continue the removals of an earlier process. Rows are read in bounded pages, each within one turn of the event loop.
+ * continue the removals of an earlier process. Rows are read in bounded pages, each within one iteration of the event
+ * loop.
  */
 import type { Bucket } from '../../../machines/budget.ts';
 import { limits } from '../../base/limits.ts';

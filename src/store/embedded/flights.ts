@@ -3,7 +3,7 @@
  * owns the store. The rows decide; the mirror is rebuilt from them when the store opens and when a batch failed.
  */
 import type { Fence, Message, Slot, StopRequest, Turn, TurnPlace } from '../store.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import type { MoveRow } from '../moves.ts';
 import { codePoints } from '../../base/text.ts';
 import * as keys from './keys.ts';
@@ -73,9 +73,9 @@ export const slotNameOf = ({ slotName }: FlightRow): string => slotName ?? 'api'
 export const turnRowOf = ({ turn, begun }: FlightRow): StoredTurn => ({ turn, begun, finished: null });
 
 /** The committed state of a turn. */
-export function committedTurn(ledger: Ledger, place: TurnPlace): StoredTurn | undefined {
-  const flight = ledger.committed<FlightRow>(keys.flight(place));
-  return flight === undefined ? ledger.committed<StoredTurn>(keys.turn(place)) : turnRowOf(flight);
+export function committedTurn(batcher: WriteBatcher, place: TurnPlace): StoredTurn | undefined {
+  const flight = batcher.committed<FlightRow>(keys.flight(place));
+  return flight === undefined ? batcher.committed<StoredTurn>(keys.turn(place)) : turnRowOf(flight);
 }
 
 const isAt = ({ row: { place } }: Flight, { workspaceId, sessionId, turnId }: TurnPlace): boolean =>
@@ -84,15 +84,15 @@ const isAt = ({ row: { place } }: Flight, { workspaceId, sessionId, turnId }: Tu
 const slotsOf = (workspaceId: string, name: string): string => `${workspaceId}/${name}`;
 
 export class Flights {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   /** Flights by turn id; an id hardly ever has more than one. */
   readonly #byTurn = new Map<string, Flight[]>();
   /** Expiry times of the slots, by workspace and name. */
   readonly #slots = new Map<string, Map<string, number>>();
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-    ledger.onDropped(() => this.#load());
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
+    batcher.onDropped(() => this.#load());
   }
 
   /**
@@ -100,8 +100,8 @@ export class Flights {
    * open. Gives the flights of earlier versions the form of this one, and removes those without a turn.
    */
   async voidLeases(): Promise<void> {
-    await this.#ledger.step((draft) => {
-      for (const [key, row] of this.#ledger.range<FlightRow | EarlierFlightRow>(
+    await this.#batcher.step((draft) => {
+      for (const [key, row] of this.#batcher.range<FlightRow | EarlierFlightRow>(
         keys.flights,
         keys.endOf(keys.flights),
       )) {
@@ -118,7 +118,7 @@ export class Flights {
   #join(draft: Draft, { turn: _, ...row }: EarlierFlightRow): FlightRow | null {
     const { workspaceId, sessionId } = row.place;
     const key = keys.turn(row.place);
-    const earlier = this.#ledger.get<StoredTurn>(key);
+    const earlier = this.#batcher.get<StoredTurn>(key);
     if (earlier === undefined) return null;
     draft.remove(key);
     draft.remove(keys.message(workspaceId, sessionId, earlier.turn.messageIndex));
@@ -197,14 +197,14 @@ export class Flights {
   #load(): void {
     this.#byTurn.clear();
     this.#slots.clear();
-    for (const [, row] of [...this.#ledger.scan<FlightRow>(keys.flights, keys.endOf(keys.flights))]) {
+    for (const [, row] of [...this.#batcher.scan<FlightRow>(keys.flights, keys.endOf(keys.flights))]) {
       this.set({ row, position: this.#stored(row.place), tail: null });
     }
   }
 
   #stored(place: TurnPlace): number {
     const prefix = keys.output(place);
-    for (const [key, text] of this.#ledger.scan<string>(prefix, keys.endOf(prefix), true)) {
+    for (const [key, text] of this.#batcher.scan<string>(prefix, keys.endOf(prefix), true)) {
       return Number(keys.lastPart(key)) + codePoints(text);
     }
     return 0;

@@ -5,7 +5,7 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { HistoryKind, HistoryStore, Move } from '../store.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { moveOfRow, moveRow, movesKept, type MoveRow } from '../moves.ts';
 import type { EarlierFlightRow, FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
@@ -82,10 +82,10 @@ export class NewestMoves {
 }
 
 export class EmbeddedHistory implements HistoryStore {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
   }
 
   async read(kind: HistoryKind, workspaceId: string, id: string): Promise<Move[]> {
@@ -95,7 +95,7 @@ export class EmbeddedHistory implements HistoryStore {
 
   /** Steps that are made while the rows of many turns are read are left out. */
   async #ofSession(workspaceId: string, id: string, rows: readonly MovesRow[]): Promise<Move[]> {
-    const newest = this.#ledger.committed<StoredSession>(keys.session(workspaceId, id))?.version ?? Infinity;
+    const newest = this.#batcher.committed<StoredSession>(keys.session(workspaceId, id))?.version ?? Infinity;
     const flights = [...this.#rows<FlightRow>(keys.sessionFlights(workspaceId, id))];
     const ofTurns = new NewestMoves();
     const prefix = keys.turns(workspaceId, id);
@@ -109,16 +109,16 @@ export class EmbeddedHistory implements HistoryStore {
   /** Returns the key to continue from, or null; yields to the event loop first. */
   async #readTurns(from: string, to: string, ofTurns: NewestMoves): Promise<string | null> {
     let looked = 0;
-    for (const [key, turn] of this.#ledger.scan<StoredTurn>(from, to)) {
+    for (const [key, turn] of this.#batcher.scan<StoredTurn>(from, to)) {
       ofTurns.add(turn);
       if (++looked < limits.scanRowsMax) continue;
-      await this.#ledger.pause();
+      await this.#batcher.pause();
       return keys.justAfter(key);
     }
     return null;
   }
 
   *#rows<T>(prefix: string): Generator<T> {
-    for (const [, row] of this.#ledger.scan<T>(prefix, keys.endOf(prefix))) yield row;
+    for (const [, row] of this.#batcher.scan<T>(prefix, keys.endOf(prefix))) yield row;
   }
 }

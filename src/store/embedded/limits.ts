@@ -17,7 +17,7 @@ import type {
   TakeLimits,
   TakenLimit,
 } from '../store.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import type { EmbeddedBudgets } from './budgets.ts';
 import * as keys from './keys.ts';
 import { Places, type Seat } from './places.ts';
@@ -38,15 +38,15 @@ interface Looked extends TakenLimit {
 }
 
 export class EmbeddedLimits implements LimitStore {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   readonly #budgets: EmbeddedBudgets;
 
   readonly #places: Places;
 
-  constructor(ledger: Ledger, budgets: EmbeddedBudgets) {
-    this.#ledger = ledger;
+  constructor(batcher: WriteBatcher, budgets: EmbeddedBudgets) {
+    this.#batcher = batcher;
     this.#budgets = budgets;
-    this.#places = new Places(ledger);
+    this.#places = new Places(batcher);
   }
 
   /** Drops a removed workspace from memory. */
@@ -72,16 +72,16 @@ export class EmbeddedLimits implements LimitStore {
   }
 
   take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {
-    return this.#ledger.step((draft) => this.takeIn(draft, workspaceId, asked, nowMs));
+    return this.#batcher.step((draft) => this.takeIn(draft, workspaceId, asked, nowMs));
   }
 
   /** A decision that writes nothing: the mirror of the places has uncommitted changes as well. */
   used(workspaceId: string, looked: readonly LookedLimit[], nowMs: number): Promise<number[]> {
-    return this.#ledger.step(() =>
+    return this.#batcher.step(() =>
       looked.map((limit) => {
         const key = keys.limit(workspaceId, limit.name);
         if (limit.kind === 'place') return this.#places.holders(key, nowMs).size;
-        const stored = this.#ledger.get<LimitRow>(key)?.state as budget.Counter | undefined;
+        const stored = this.#batcher.get<LimitRow>(key)?.state as budget.Counter | undefined;
         return budget.current(stored ?? { used: 0, since: 0 }, nowMs, limit.periodMs).used;
       }),
     );
@@ -106,7 +106,7 @@ export class EmbeddedLimits implements LimitStore {
         this.#putSeat(draft, seatOf(key, limit), limit.untilMs > nowMs ? limit.untilMs : null, nowMs);
         continue;
       }
-      const stored = this.#ledger.get<LimitRow>(key)?.state;
+      const stored = this.#batcher.get<LimitRow>(key)?.state;
       if (limit.kind === 'counter')
         this.#settleCounter(draft, key, (stored as budget.Counter | undefined) ?? { used: 0, since: 0 }, limit, nowMs);
       else this.#settleBucket(draft, key, stored as budget.Bucket | undefined, limit, nowMs);
@@ -144,7 +144,7 @@ export class EmbeddedLimits implements LimitStore {
 
   #look(key: string, limit: AskedLimit, nowMs: number): Looked {
     if (limit.kind === 'place') return this.#place(key, limit, nowMs);
-    const stored = this.#ledger.get<LimitRow>(key)?.state;
+    const stored = this.#batcher.get<LimitRow>(key)?.state;
     return limit.kind === 'counter'
       ? counted(key, stored as budget.Counter | undefined, limit, nowMs)
       : held(key, stored as budget.Bucket | undefined, limit, nowMs);
@@ -167,7 +167,7 @@ export class EmbeddedLimits implements LimitStore {
 
   /** The index by which memories are swept can name any row that expires. */
   #put(draft: Draft, key: string, row: LimitRow | null): void {
-    const before = this.#ledger.get<LimitRow>(key);
+    const before = this.#batcher.get<LimitRow>(key);
     if (before !== undefined) draft.remove(keys.memoryEnd(before.endMs, key));
     if (row === null) return before === undefined ? undefined : draft.remove(key);
     draft.put(key, row);

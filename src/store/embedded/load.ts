@@ -12,7 +12,7 @@ import { moveRow } from '../moves.ts';
 import { usageFields } from '../usage.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
-import { Draft } from '../ledger.ts';
+import { Draft } from '../write-batcher.ts';
 import type * as rows from './rows.ts';
 import { putSession } from './sessions.ts';
 

@@ -4,7 +4,7 @@
  * batch.
  */
 import { limits } from '../../base/limits.ts';
-import type { Ledger } from '../ledger.ts';
+import type { WriteBatcher } from '../write-batcher.ts';
 import { Ends } from './ends.ts';
 import * as keys from './keys.ts';
 
@@ -22,13 +22,13 @@ export interface Seat {
 }
 
 export class Places {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   /** Places by the limit's key, least recently used first. */
   readonly #names = new Map<string, Taken>();
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
-    ledger.onDropped(() => this.#names.clear());
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
+    batcher.onDropped(() => this.#names.clear());
   }
 
   /** The end of each holder's place. Frees the places that end after `latestMs`. */
@@ -68,7 +68,7 @@ export class Places {
   #read(limit: string, nowMs: number): Taken {
     const taken: Taken = { holders: new Ends(), seats: new Map() };
     const prefix = `${limit}/`;
-    for (const [key, { endMs }] of this.#ledger.range<{ readonly endMs: number }>(prefix, keys.endOf(prefix))) {
+    for (const [key, { endMs }] of this.#batcher.range<{ readonly endMs: number }>(prefix, keys.endOf(prefix))) {
       const [holder, seat] = key.slice(prefix.length).split('/') as [string, string];
       if (endMs > nowMs) put(taken, holder, seat, endMs, nowMs);
     }

@@ -19,7 +19,7 @@ import type {
   Versioned,
 } from '../store.ts';
 import { isOdd } from '../codec.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
@@ -51,37 +51,37 @@ export function putSession(draft: Draft, before: StoredSession | null, row: Stor
 }
 
 /** Removes a session with its contents. */
-export function removeSession(draft: Draft, ledger: Ledger, { session }: StoredSession): void {
+export function removeSession(draft: Draft, batcher: WriteBatcher, { session }: StoredSession): void {
   const { id, workspaceId, assistantId, lastActivityAt, channel } = session;
   draft.remove(keys.activeAt(workspaceId, lastActivityAt) + keys.part(id));
   draft.remove(keys.assistantSessions(workspaceId, assistantId) + keys.part(id));
   draft.remove(keys.session(workspaceId, id));
   if (channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(id));
   for (const prefix of keys.belongings(workspaceId, id)) {
-    for (const [key] of ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
+    for (const [key] of batcher.range(prefix, keys.endOf(prefix))) draft.remove(key);
   }
 }
 
 export class EmbeddedSessions implements SessionStore {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
   readonly #limits: EmbeddedLimits;
   readonly #transcript: EmbeddedTranscript;
 
-  constructor(ledger: Ledger, memories: Memories, usage: UsageBook, limits: EmbeddedLimits) {
+  constructor(batcher: WriteBatcher, memories: Memories, usage: UsageBook, limits: EmbeddedLimits) {
     this.#limits = limits;
-    this.#ledger = ledger;
+    this.#batcher = batcher;
     this.#memories = memories;
     this.#usage = usage;
-    this.#transcript = new EmbeddedTranscript(ledger);
+    this.#transcript = new EmbeddedTranscript(batcher);
   }
 
   create(step: CreateSession): Promise<CreatedSession> {
     const { session, greeting, earlier = [], remember } = step;
     const messages = greeting === null ? earlier : [greeting, ...earlier];
-    return this.#ledger.step((draft) => {
-      if (this.#ledger.get(keys.session(session.workspaceId, session.id)) !== undefined)
+    return this.#batcher.step((draft) => {
+      if (this.#batcher.get(keys.session(session.workspaceId, session.id)) !== undefined)
         return { outcome: 'created', version: 1 };
       if (remember !== null) {
         const remembered = this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
@@ -105,14 +105,14 @@ export class EmbeddedSessions implements SessionStore {
   /** Counts the trials that are open, and removes the rows of those that have expired. */
   #openTrials(draft: Draft, workspaceId: string, nowMs: number): number {
     const prefix = keys.trials(workspaceId);
-    const rows = this.#ledger.range<number>(prefix, keys.endOf(prefix));
+    const rows = this.#batcher.range<number>(prefix, keys.endOf(prefix));
     const overdue = rows.filter(([, expiresAt]) => expiresAt <= secondsOf(nowMs));
     for (const [key] of overdue) draft.remove(key);
     return rows.length - overdue.length;
   }
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
-    const row = this.#ledger.committed<StoredSession>(keys.session(workspaceId, sessionId));
+    const row = this.#batcher.committed<StoredSession>(keys.session(workspaceId, sessionId));
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
@@ -123,8 +123,8 @@ export class EmbeddedSessions implements SessionStore {
     settled: readonly SettledLimit[] = [],
     nowMs = 0,
   ): Promise<number | null> {
-    return this.#ledger.step((draft) => {
-      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+    return this.#batcher.step((draft) => {
+      const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
       putSession(draft, before, { ...before, session, version });
@@ -135,8 +135,8 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {
-    return this.#ledger.step((draft): ChargedSession => {
-      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+    return this.#batcher.step((draft): ChargedSession => {
+      const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return { outcome: 'lost' };
       const answers = this.#limits.takeIn(draft, session.workspaceId, asked, nowMs);
       if (answers.some(({ passed }) => !passed)) return { outcome: 'limited', answers };
@@ -151,12 +151,12 @@ export class EmbeddedSessions implements SessionStore {
     basis: Basis,
     remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
   ): Promise<boolean> {
-    return this.#ledger.step((draft) => {
-      const row = this.#ledger.get<StoredSession>(keys.session(workspaceId, id));
+    return this.#batcher.step((draft) => {
+      const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, id));
       if (row === undefined) return true;
       const flights = keys.sessionFlights(workspaceId, id);
-      if (!unmoved(row, basis) || this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;
-      removeSession(draft, this.#ledger, row);
+      if (!unmoved(row, basis) || this.#batcher.range(flights, keys.endOf(flights), 1).length > 0) return false;
+      removeSession(draft, this.#batcher, row);
       if (remembered !== null)
         this.#memories.forget(draft, keys.memory(workspaceId, remembered.scope, remembered.key), id);
       this.#usage.countIn(draft, row.session, row.session.createdAt, { sessions: -1 });
@@ -183,7 +183,7 @@ export class EmbeddedSessions implements SessionStore {
         more = true;
         break;
       }
-      if (more) await this.#ledger.pause();
+      if (more) await this.#batcher.pause();
     }
     return { items, next: null };
   }
@@ -210,15 +210,15 @@ export class EmbeddedSessions implements SessionStore {
   ): Generator<Session> {
     if (assistantIds === null) {
       const [from, to] = span(keys.sessions(workspaceId), cursor, order);
-      for (const [, row] of this.#ledger.scan<StoredSession>(from, to, order === 'desc')) yield row.session;
+      for (const [, row] of this.#batcher.scan<StoredSession>(from, to, order === 'desc')) yield row.session;
       return;
     }
     const ids = [...new Set(assistantIds)].map((assistantId) => {
       const [from, to] = span(keys.assistantSessions(workspaceId, assistantId), cursor, order);
-      return this.#ledger.scan<string>(from, to, order === 'desc');
+      return this.#batcher.scan<string>(from, to, order === 'desc');
     });
     for (const id of merged(ids, order)) {
-      const row = this.#ledger.committed<StoredSession>(keys.session(workspaceId, id));
+      const row = this.#batcher.committed<StoredSession>(keys.session(workspaceId, id));
       if (row !== undefined) yield row.session;
     }
   }

@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Versioned, Workspace } from '../store.ts';
-import type { Ledger } from '../ledger.ts';
+import type { WriteBatcher } from '../write-batcher.ts';
 import * as keys from './keys.ts';
 import type { StoredSession } from './rows.ts';
 import { removeSession } from './sessions.ts';
@@ -10,17 +10,17 @@ import { removeSession } from './sessions.ts';
 const daySeconds = 86_400;
 
 export class Sweep {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
   }
 
   /** Deletes at most `limit` sessions; returns how many. */
   async sessions(nowMs: number, limit: number): Promise<number> {
     let deleted = 0;
     for (let from = keys.activity; ;) {
-      const [row] = this.#ledger.scan(from, keys.endOf(keys.activity));
+      const [row] = this.#batcher.scan(from, keys.endOf(keys.activity));
       if (row === undefined || deleted === limit) return deleted;
       const workspaceId = row[0].split('/', 2)[1]!;
       const prefix = `${keys.activity}${workspaceId}/`;
@@ -35,7 +35,7 @@ export class Sweep {
    * retention.
    */
   #retentionSeconds(workspaceId: string): number {
-    const row = this.#ledger.committed<Versioned<Workspace>>(keys.workspaces + workspaceId);
+    const row = this.#batcher.committed<Versioned<Workspace>>(keys.workspaces + workspaceId);
     return (row?.record.retentionDays ?? limits.retentionDaysDefault) * daySeconds;
   }
 
@@ -44,7 +44,7 @@ export class Sweep {
     const to = keys.activeAt(workspaceId, Math.max(0, aged));
     for (let from = prefix; deleted < limit;) {
       const slice: [string, string][] = [];
-      for (const row of this.#ledger.scan<string>(from, to)) {
+      for (const row of this.#batcher.scan<string>(from, to)) {
         slice.push(row);
         if (slice.length === Math.min(limits.scanRowsMax, limit - deleted)) break;
       }
@@ -52,19 +52,19 @@ export class Sweep {
       const gone = await Promise.all(slice.map(([key, sessionId]) => this.#session(key, workspaceId, sessionId)));
       deleted += gone.filter(Boolean).length;
       from = keys.justAfter(slice.at(-1)![0]);
-      await this.#ledger.pause();
+      await this.#batcher.pause();
     }
     return deleted;
   }
 
   /** Deletes a session unless it has moved since it was found or has a turn in flight. */
   #session(active: string, workspaceId: string, sessionId: string): Promise<boolean> {
-    return this.#ledger.step((draft) => {
-      const row = this.#ledger.get<StoredSession>(keys.session(workspaceId, sessionId));
+    return this.#batcher.step((draft) => {
+      const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
       const flights = keys.sessionFlights(workspaceId, sessionId);
-      if (row === undefined || this.#ledger.get(active) === undefined) return false;
-      if (this.#ledger.range(flights, keys.endOf(flights), 1).length > 0) return false;
-      removeSession(draft, this.#ledger, row);
+      if (row === undefined || this.#batcher.get(active) === undefined) return false;
+      if (this.#batcher.range(flights, keys.endOf(flights), 1).length > 0) return false;
+      removeSession(draft, this.#batcher, row);
       return true;
     });
   }

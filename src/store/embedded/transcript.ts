@@ -1,6 +1,6 @@
 /** Reads the transcript. */
 import type { Message, OutputAfter, Page, PageRequest, ToolCall, TurnPlace } from '../store.ts';
-import type { Ledger } from '../ledger.ts';
+import type { WriteBatcher } from '../write-batcher.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { overlaid } from '../sorted.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
@@ -23,10 +23,10 @@ function* behind<T extends readonly [key: string, ...unknown[]]>(
 }
 
 export class EmbeddedTranscript {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
   }
 
   async page(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>> {
@@ -54,7 +54,7 @@ export class EmbeddedTranscript {
     // The row of the message at the cursor may have the next message too.
     const from = at === null || reverse ? prefix : keys.message(workspaceId, sessionId, at);
     const to = at === null || !reverse ? keys.endOf(prefix) : keys.message(workspaceId, sessionId, at);
-    for (const [key, row] of this.#ledger.scan<StoredMessage>(from, to, reverse)) {
+    for (const [key, row] of this.#batcher.scan<StoredMessage>(from, to, reverse)) {
       const found = messagesOf(indexOf(key), row);
       for (const [index, message] of reverse ? found.reverse() : found)
         if (index < until) yield [keys.message(workspaceId, sessionId, index), message];
@@ -67,7 +67,7 @@ export class EmbeddedTranscript {
    */
   #hiddenFrom(workspaceId: string, sessionId: string): number {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
-    for (const [, { turn, released }] of this.#ledger.scan<FlightRow>(prefix, keys.endOf(prefix)))
+    for (const [, { turn, released }] of this.#batcher.scan<FlightRow>(prefix, keys.endOf(prefix)))
       if (released === -1) return firstIndexOf(turn);
     return Infinity;
   }
@@ -86,7 +86,7 @@ export class EmbeddedTranscript {
   ): [key: string, message: () => Message][] {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
     const found: [string, () => Message][] = [];
-    for (const [, row] of this.#ledger.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
+    for (const [, row] of this.#batcher.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
       // Applies to a folder that this version has only read.
       if (row.turn === undefined || !wanted(row)) continue;
       const { place, turn, said, released } = row;
@@ -137,7 +137,7 @@ export class EmbeddedTranscript {
   /** The message at an index, after the user's where both are in one row. */
   #ending(workspaceId: string, sessionId: string, index: number): Message[] {
     const row = (at: number): StoredMessage | undefined =>
-      at < 0 ? undefined : this.#ledger.committed(keys.message(workspaceId, sessionId, at));
+      at < 0 ? undefined : this.#batcher.committed(keys.message(workspaceId, sessionId, at));
     const both = row(index - 1);
     if (both !== undefined && 'said' in both) return [both.said, both.reply];
     const own = row(index);
@@ -162,21 +162,21 @@ export class EmbeddedTranscript {
   }
 
   async output(place: TurnPlace): Promise<string> {
-    const row = committedTurn(this.#ledger, place);
+    const row = committedTurn(this.#batcher, place);
     if (row === undefined) return '';
     if (row.finished === null) return this.#streamed(place);
     return this.#reply(place, row.turn.messageIndex);
   }
 
   /**
-   * Reads everything in one turn of the event loop, so that nothing is committed between the reads of the turn and its
-   * text.
+   * Reads everything in one iteration of the event loop, so that nothing is committed between the reads of the turn and
+   * its text.
    */
   outputAfter(place: TurnPlace, position: number): OutputAfter | null {
-    const row = committedTurn(this.#ledger, place);
+    const row = committedTurn(this.#batcher, place);
     if (row === undefined) return null;
     if (row.finished === null) {
-      const released = this.#ledger.committed<FlightRow>(keys.flight(place))?.released;
+      const released = this.#batcher.committed<FlightRow>(keys.flight(place))?.released;
       if (released === -1) return null;
       const text = released !== undefined && position > released ? null : this.#streamedAfter(place, position);
       return withCalls(
@@ -191,7 +191,7 @@ export class EmbeddedTranscript {
 
   calls(place: TurnPlace): ToolCall[] {
     const prefix = keys.calls(place);
-    return [...this.#ledger.scan<ToolCall>(prefix, keys.endOf(prefix))].map(([, call]) => call);
+    return [...this.#batcher.scan<ToolCall>(prefix, keys.endOf(prefix))].map(([, call]) => call);
   }
 
   /** The output of an ended turn. */
@@ -203,19 +203,19 @@ export class EmbeddedTranscript {
   #streamedAfter(place: TurnPlace, position: number): string | null {
     const prefix = keys.output(place);
     let from = prefix;
-    for (const [key] of this.#ledger.scan<string>(prefix, keys.justAfter(keys.outputAt(place, position)), true)) {
+    for (const [key] of this.#batcher.scan<string>(prefix, keys.justAfter(keys.outputAt(place, position)), true)) {
       from = key;
       break;
     }
     let text = '';
-    for (const [, piece] of this.#ledger.scan<string>(from, keys.endOf(prefix))) text += piece;
+    for (const [, piece] of this.#batcher.scan<string>(from, keys.endOf(prefix))) text += piece;
     return textBehind(text, position - (from === prefix ? 0 : Number(keys.lastPart(from))));
   }
 
   #streamed(place: TurnPlace): string {
     const prefix = keys.output(place);
     let text = '';
-    for (const [, piece] of this.#ledger.scan<string>(prefix, keys.endOf(prefix))) text += piece;
+    for (const [, piece] of this.#batcher.scan<string>(prefix, keys.endOf(prefix))) text += piece;
     return text;
   }
 }

@@ -24,7 +24,7 @@ import type {
   UsageCounts,
   WithdrawTurn,
 } from '../store.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { endedCalls, hasEnded } from '../records/tools.ts';
 import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
@@ -45,7 +45,7 @@ const same = (a: Fence, b: Fence): boolean => a.epoch === b.epoch && a.owner ===
 const placeOf = (workspaceId: string, { sessionId, id }: Turn): TurnPlace => ({ workspaceId, sessionId, turnId: id });
 
 export class EmbeddedTurns implements TurnStore {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   readonly #flights: Flights;
   readonly #memories: Memories;
   readonly #usage: UsageBook;
@@ -56,7 +56,7 @@ export class EmbeddedTurns implements TurnStore {
   #nowMs = 0;
 
   constructor(
-    ledger: Ledger,
+    batcher: WriteBatcher,
     flights: Flights,
     memories: Memories,
     usage: UsageBook,
@@ -64,21 +64,21 @@ export class EmbeddedTurns implements TurnStore {
     limits: EmbeddedLimits,
   ) {
     this.#limits = limits;
-    this.#ledger = ledger;
+    this.#batcher = batcher;
     this.#flights = flights;
     this.#memories = memories;
     this.#usage = usage;
     this.#notices = notices;
-    this.#transcript = new EmbeddedTranscript(ledger);
+    this.#transcript = new EmbeddedTranscript(batcher);
   }
 
   /** The session is checked first: a second turn on it is a conflict even when the workspace is full (contract 3). */
   begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, remember } = step;
     const place = placeOf(session.workspaceId, turn);
-    return this.#ledger.step<BegunTurn>((draft) => {
+    return this.#batcher.step<BegunTurn>((draft) => {
       this.#passTime(step.nowMs);
-      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+      const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const isUnmoved = unmoved(before, step);
       // If this step was applied before, it has moved its session.
       const again = isUnmoved ? null : this.#begunBefore(place, step.owner);
@@ -127,7 +127,7 @@ export class EmbeddedTurns implements TurnStore {
 
   append(step: AppendOutput): Promise<AppendResult> {
     let moved = false;
-    const decided = this.#ledger.step<AppendResult>((draft) => {
+    const decided = this.#batcher.step<AppendResult>((draft) => {
       const found = this.#flights.get(step);
       if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
       const text = unstored(found, step);
@@ -154,7 +154,7 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed> {
-    return this.#ledger.step<Renewed>((draft) => {
+    return this.#batcher.step<Renewed>((draft) => {
       this.#passTime(nowMs);
       const flight = this.#flights.get(place);
       if (
@@ -169,7 +169,7 @@ export class EmbeddedTurns implements TurnStore {
 
   release(place: TurnPlace, fence: Fence, points: number): Promise<Released> {
     let shows = false;
-    const decided = this.#ledger.step<Released>((draft) => {
+    const decided = this.#batcher.step<Released>((draft) => {
       const flight = this.#flights.get(place);
       if (flight === undefined || !same(flight.row.fence, fence)) return 'fenced';
       const { released } = flight.row;
@@ -182,7 +182,7 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   step(step: StepTurn): Promise<AppendResult> {
-    const decided = this.#ledger.step<AppendResult>((draft) => {
+    const decided = this.#batcher.step<AppendResult>((draft) => {
       const flight = this.#flights.get(step);
       if (flight === undefined || !same(flight.row.fence, step.fence)) return 'fenced';
       const { calls = 0, amended = 0 } = flight.row;
@@ -204,7 +204,7 @@ export class EmbeddedTurns implements TurnStore {
     if (amends === undefined) return;
     const { index, message } = amends;
     const before =
-      index > 0 ? this.#ledger.get<StoredMessage>(keys.message(workspaceId, sessionId, index - 1)) : undefined;
+      index > 0 ? this.#batcher.get<StoredMessage>(keys.message(workspaceId, sessionId, index - 1)) : undefined;
     if (before !== undefined && 'said' in before)
       draft.put(
         keys.message(workspaceId, sessionId, index - 1),
@@ -215,7 +215,7 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   async requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
-    const stop = await this.#ledger.step((draft) => {
+    const stop = await this.#batcher.step((draft) => {
       this.#passTime(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
@@ -235,12 +235,12 @@ export class EmbeddedTurns implements TurnStore {
   finish(step: FinishTurn): Promise<Finished> {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
-    const answer = this.#ledger.step<Finished>((draft) => {
+    const answer = this.#batcher.step<Finished>((draft) => {
       this.#passTime(step.nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return this.#finishedBefore(place, step.fence);
       if (!same(flight.row.fence, step.fence)) return fenced;
-      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+      const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, step)) return lost;
 
       const content = cut(this.#takeOutput(draft, flight) + unstored(flight, step.tail), step.cutAt);
@@ -269,7 +269,7 @@ export class EmbeddedTurns implements TurnStore {
 
   #removeCalls(draft: Draft, place: TurnPlace): void {
     const prefix = keys.calls(place);
-    for (const [key] of this.#ledger.range(prefix, keys.endOf(prefix))) draft.remove(key);
+    for (const [key] of this.#batcher.range(prefix, keys.endOf(prefix))) draft.remove(key);
   }
 
   #putMessages(
@@ -288,15 +288,15 @@ export class EmbeddedTurns implements TurnStore {
 
   /** The answer of the step that finished the turn, if it was finished under this fence. */
   #finishedBefore(place: TurnPlace, fence: Fence): Finished {
-    const end = this.#ledger.get<StoredTurn>(keys.turn(place))?.finished;
+    const end = this.#batcher.get<StoredTurn>(keys.turn(place))?.finished;
     return end && same(end.fence, fence) ? finished(end.version) : fenced;
   }
 
   withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
-    const answer = this.#ledger.step<Finished>((draft) => {
-      const before = this.#ledger.get<StoredSession>(keys.session(session.workspaceId, session.id));
+    const answer = this.#batcher.step<Finished>((draft) => {
+      const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
       if (earlier?.turnId === turn.id) return same(earlier.fence, fence) ? finished(earlier.version) : fenced;
       const row = this.#newest(place);
@@ -320,7 +320,7 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   claim(place: TurnPlace): Promise<boolean> {
-    return this.#ledger.step<boolean>((draft) => {
+    return this.#batcher.step<boolean>((draft) => {
       const row = this.#newest(place);
       if (row === undefined || row.finished === null) return false;
       if (row.claimed !== true) draft.put(keys.turn(place), { ...row, claimed: true } satisfies StoredTurn, 'turn');
@@ -363,7 +363,7 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {
-    return this.#ledger.step((draft) => {
+    return this.#batcher.step((draft) => {
       this.#passTime(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
@@ -380,14 +380,14 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   orphans(nowMs: number, limit: number): Promise<TurnPlace[]> {
-    return this.#ledger.step(() => {
+    return this.#batcher.step(() => {
       this.#passTime(nowMs);
       return this.#flights.lapsed(nowMs, limit);
     });
   }
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
-    const found = committedTurn(this.#ledger, { workspaceId, sessionId, turnId });
+    const found = committedTurn(this.#batcher, { workspaceId, sessionId, turnId });
     if (found === undefined) return null;
     return found.claimed === true ? { ...found.turn, claimed: true } : found.turn;
   }
@@ -407,13 +407,13 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   inFlight(workspaceId: string): Promise<number> {
-    return this.#ledger.step(() => this.#flights.taken(workspaceId, 'api', this.#nowMs));
+    return this.#batcher.step(() => this.#flights.taken(workspaceId, 'api', this.#nowMs));
   }
 
   /** The newest state of a turn, for decisions. */
   #newest(place: TurnPlace): StoredTurn | undefined {
     const flight = this.#flights.get(place);
-    return flight === undefined ? this.#ledger.get<StoredTurn>(keys.turn(place)) : turnRowOf(flight.row);
+    return flight === undefined ? this.#batcher.get<StoredTurn>(keys.turn(place)) : turnRowOf(flight.row);
   }
 
   /** Prolongs the flight's lease; null if its slot has lapsed and was taken by another turn. */
@@ -453,11 +453,11 @@ export class EmbeddedTurns implements TurnStore {
     if (position === 0) return '';
     if (tail?.position === 0) {
       draft.remove(tail.key);
-      return this.#ledger.get<string>(tail.key) ?? '';
+      return this.#batcher.get<string>(tail.key) ?? '';
     }
     const prefix = keys.output(place);
     let text = '';
-    for (const [key, piece] of this.#ledger.range<string>(prefix, keys.endOf(prefix))) {
+    for (const [key, piece] of this.#batcher.range<string>(prefix, keys.endOf(prefix))) {
       draft.remove(key);
       text += piece;
     }

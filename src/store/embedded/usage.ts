@@ -4,13 +4,13 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../store.ts';
-import type { Draft, Ledger } from '../ledger.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { usageFields, floorTo, hourSeconds, stretches, Sums } from '../usage.ts';
 import type { Stretch } from '../usage.ts';
 import * as keys from './keys.ts';
 
 export class UsageBook implements UsageStore {
-  readonly #ledger: Ledger;
+  readonly #batcher: WriteBatcher;
   #last: {
     workspaceId: string;
     assistantId: string;
@@ -19,8 +19,8 @@ export class UsageBook implements UsageStore {
     keys: readonly string[];
   } = { workspaceId: '', assistantId: '', keyId: null, at: 0, keys: [] };
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
   }
 
   count({
@@ -32,10 +32,10 @@ export class UsageBook implements UsageStore {
     speechCharacters,
     transcriptionSeconds,
   }: CountUsage): Promise<void> {
-    return this.#ledger.step((draft) => {
+    return this.#batcher.step((draft) => {
       // A place of this id marks the step: a repeat finds it taken, and the sweep removes it with other past places.
       const key = keys.limit(workspaceId, `counted/${id}`);
-      if (this.#ledger.get(key) !== undefined) return;
+      if (this.#batcher.get(key) !== undefined) return;
       const endMs = at * 1000 + limits.redisStepKeptMs;
       draft.put(key, { state: endMs, endMs });
       draft.put(keys.memoryEnd(endMs, key), key);
@@ -75,7 +75,7 @@ export class UsageBook implements UsageStore {
 
   #add(draft: Draft, keysOfRows: readonly string[], counts: Partial<UsageCounts>): void {
     for (const key of keysOfRows) {
-      const before = this.#ledger.get<number[]>(key);
+      const before = this.#batcher.get<number[]>(key);
       draft.count(
         key,
         usageFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))),
@@ -98,14 +98,14 @@ export class UsageBook implements UsageStore {
     for (let more = stretch.from < stretch.to; more;) {
       more = false;
       let looked = 0;
-      for (const [key, counts] of this.#ledger.scan<number[]>(from, to)) {
+      for (const [key, counts] of this.#batcher.scan<number[]>(from, to)) {
         sums.add(Number(keys.lastPart(key)), counts);
         if (++looked < limits.scanRowsMax) continue;
         from = keys.justAfter(key);
         more = true;
         break;
       }
-      if (more) await this.#ledger.pause();
+      if (more) await this.#batcher.pause();
     }
   }
 
@@ -115,12 +115,12 @@ export class UsageBook implements UsageStore {
     const found: string[] = [];
     for (const [first, to] of keys.accountSpans(prefix, query.assistantIds)) {
       for (let [from, looked] = [first, 0]; ; looked++) {
-        const [row] = this.#ledger.scan(from, to);
+        const [row] = this.#batcher.scan(from, to);
         if (row === undefined) break;
         const account = row[0].slice(prefix.length, row[0].lastIndexOf('/'));
         if (keys.isAsked(account, query)) found.push(account);
         from = keys.endOf(`${prefix}${account}/`);
-        if (looked % limits.scanRowsMax === limits.scanRowsMax - 1) await this.#ledger.pause();
+        if (looked % limits.scanRowsMax === limits.scanRowsMax - 1) await this.#batcher.pause();
       }
     }
     return found;

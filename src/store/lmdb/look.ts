@@ -13,7 +13,7 @@ import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
 import { EmbeddedSessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
-import { Ledger } from '../ledger.ts';
+import { WriteBatcher } from '../write-batcher.ts';
 import { dataFile, lockFile } from './files.ts';
 import { livingOwner, ownerKey } from './owner.ts';
 import { findOwner } from './ownership.ts';
@@ -48,18 +48,18 @@ async function earlierOwner(place: string): Promise<FoundOwner | null> {
  */
 export const lookInto = <T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> =>
   withDatabase(folder, async (place) => {
-    const ledger = new Ledger(new LmdbSnapshot(folder, { place }));
-    await ledger.open();
+    const batcher = new WriteBatcher(new LmdbSnapshot(folder, { place }));
+    await batcher.open();
     try {
       const sessions = new EmbeddedSessions(
-        ledger,
-        new Memories(ledger),
-        new UsageBook(ledger),
-        new EmbeddedLimits(ledger, new EmbeddedBudgets(ledger)),
+        batcher,
+        new Memories(batcher),
+        new UsageBook(batcher),
+        new EmbeddedLimits(batcher, new EmbeddedBudgets(batcher)),
       );
-      return await run({ catalog: new EmbeddedCatalog(ledger, new Notices(), () => []), sessions });
+      return await run({ catalog: new EmbeddedCatalog(batcher, new Notices(), () => []), sessions });
     } finally {
-      await ledger.close();
+      await batcher.close();
     }
   });
 

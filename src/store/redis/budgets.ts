@@ -9,10 +9,10 @@ import { limits } from '../../base/limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
 import { budgetNames, keyStanding, type Buckets } from '../budgets.ts';
 import { Debts } from './debts.ts';
-import { Gathering } from './gathering.ts';
+import { CallBatching } from './call-batching.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
-import { Sender } from './lanes.ts';
+import { StepIds } from './step-ids.ts';
 import type { RedisLink } from './link.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
@@ -30,7 +30,7 @@ interface Request {
 }
 
 /**
- * The lane and number by which a repeat of a step is distinguished from a new step on the same key (see `lanes.ts`).
+ * The lane and number by which a repeat of a step is distinguished from a new step on the same key (see `step-ids.ts`).
  */
 interface Lane {
   readonly id: string;
@@ -43,8 +43,8 @@ export class RedisBudgets {
   readonly #roots: Roots;
   readonly #clock: Clock;
   readonly #debts: Debts;
-  readonly #sender: Sender;
-  readonly #requests = new Gathering<Request, Taken[]>((_, requests) => this.#charge(requests), {
+  readonly #sender: StepIds;
+  readonly #requests = new CallBatching<Request, Taken[]>((_, requests) => this.#charge(requests), {
     itemsMax: limits.redisGatheredMax,
   });
 
@@ -52,7 +52,7 @@ export class RedisBudgets {
     this.#link = link;
     this.#roots = roots;
     this.#clock = clock;
-    this.#sender = new Sender(ids);
+    this.#sender = new StepIds(ids);
     this.#debts = new Debts(clock, ({ workspaceId, keyId, budget }, { level, at }) =>
       this.#send(workspaceId, keyId, (root, lane) =>
         link.run('hold-budget', root, { ...lane, budget, level, since: at }),

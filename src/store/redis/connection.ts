@@ -19,7 +19,7 @@ export interface RedisConnection {
   /** Sends a command to the node that has the key's slot. */
   send(key: string, args: Arguments): Promise<RedisReply>;
   /**
-   * Works like `send`, but waits until a replica has the command's write (`confirming.ts`). On a second connection,
+   * Works like `send`, but waits until a replica has the command's write (`replica-ack.ts`). On a second connection,
    * because a WAIT blocks all later commands on its connection.
    */
   sendConfirmed(key: string, args: Arguments): Promise<RedisReply>;

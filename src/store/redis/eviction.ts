@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import type { RedisLink } from './link.ts';
-import { evictionPolicyOf, evicts } from './setting.ts';
+import { evictionPolicyOf, evicts } from './server-config.ts';
 
 export class Eviction {
   readonly #link: RedisLink;

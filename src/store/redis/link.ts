@@ -8,10 +8,10 @@ import { StoreUnavailable } from '../store.ts';
 import { packer } from '../packer.ts';
 import { connect, type RedisConnection } from './connection.ts';
 import { isDemoted } from './connection/client.ts';
-import { Gathering } from './gathering.ts';
+import { CallBatching } from './call-batching.ts';
 import type { Argument, RedisReply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
-import type { SendCommand } from './setting.ts';
+import type { SendCommand } from './server-config.ts';
 import { argumentsOf, gatheredSteps, steps, type Given, type ScriptName } from './steps.ts';
 
 /**
@@ -36,7 +36,7 @@ export class RedisLink {
   readonly #loaded = new Set<string>();
   #pending = 0;
   /** Senders by the step's name and the need for a replica's confirmation. */
-  readonly #gatherings = new Map<string, Gathering<readonly Argument[], RedisReply>>();
+  readonly #batches = new Map<string, CallBatching<readonly Argument[], RedisReply>>();
 
   constructor(url: string, clock: Clock, scripts: Scripts, durability: Durability = 'committed') {
     this.#clock = clock;
@@ -125,20 +125,20 @@ export class RedisLink {
   ): Promise<RedisReply> {
     const values = argumentsOf(name, given);
     return gatheredSteps.has(name)
-      ? this.#gathering(confirmed, name).add(root, values)
+      ? this.#batchOf(confirmed, name).add(root, values)
       : this.#call(confirmed, name, root, plain(values), weight);
   }
 
   /** The calls of a step that go together. */
-  #gathering(confirmed: boolean, name: ScriptName): Gathering<readonly Argument[], RedisReply> {
+  #batchOf(confirmed: boolean, name: ScriptName): CallBatching<readonly Argument[], RedisReply> {
     const kind = confirmed ? `${name} confirmed` : name;
-    let gathering = this.#gatherings.get(kind);
-    if (gathering === undefined) {
+    let batching = this.#batches.get(kind);
+    if (batching === undefined) {
       const send = (root: string, calls: readonly (readonly Argument[])[]) =>
         this.#call(confirmed, name, root, [packer.packTexts(calls)], calls.length) as Promise<RedisReply[]>;
-      this.#gatherings.set(kind, (gathering = new Gathering(send, { ...bounds, sizeOf: sizeOf(name) })));
+      this.#batches.set(kind, (batching = new CallBatching(send, { ...bounds, sizeOf: sizeOf(name) })));
     }
-    return gathering;
+    return batching;
   }
 
   #call(

@@ -24,7 +24,7 @@ import { RedisLink } from './link.ts';
 import type { Durability } from './link.ts';
 import { messageRecord, sessionFields } from './records.ts';
 import { loadScripts } from './scripts.ts';
-import { refuseVolatile } from './volatile.ts';
+import { requireDurable } from './durability.ts';
 
 export interface RedisTargetOptions {
   readonly clock: Clock;
@@ -51,7 +51,7 @@ export class RedisTarget implements DumpTarget {
   async open(): Promise<void> {
     try {
       await this.#link.open();
-      if (!this.#allowVolatile) await refuseVolatile(this.#link);
+      if (!this.#allowVolatile) await requireDurable(this.#link);
       await new Eviction(this.#link, this.#clock).refuse();
     } catch (error) {
       await this.#link.close();

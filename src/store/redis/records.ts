@@ -58,7 +58,8 @@ export function readMessage(stored: RedisReply): { message: Message; index: stri
 }
 
 /**
- * The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty without a request.
+ * The memory of a request: its name, its record, its result and the milliseconds that it lasts; empty without a
+ * request.
  */
 export const memoryFields = (
   remember: IdempotencyRecord | null,

@@ -7,7 +7,7 @@ import { createCluster } from 'redis';
 import { machineTime, type Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { StoreRefused } from '../../store.ts';
-import { Confirming } from '../confirming.ts';
+import { ReplicaAck } from '../replica-ack.ts';
 import { InFlightReplies } from '../in-flight-replies.ts';
 import type { RedisReply } from '../reply.ts';
 import {
@@ -91,7 +91,7 @@ class ClusterClient {
   readonly #openSlots: OpenSlots;
   /** Replies in flight, by node: a silent shard does not block the others. */
   readonly #owed = new WeakMap<object, InFlightReplies>();
-  readonly #confirming = new WeakMap<Client, Confirming>();
+  readonly #acknowledged = new WeakMap<Client, ReplicaAck>();
   #opening: Promise<unknown> | null = null;
   #lookedAt = -Infinity;
 
@@ -148,7 +148,7 @@ class ClusterClient {
 
   /** Step and WAIT go to one server. */
   sendConfirmed(key: string, args: Arguments): Promise<RedisReply> {
-    return this.#toSlot(slotOf(key), (client) => this.#confirmingOn(client).send(key, args));
+    return this.#toSlot(slotOf(key), (client) => this.#acknowledgedOn(client).send(key, args));
   }
 
   async #toSlot(slot: number, attempt: (client: Client, node: Node) => Promise<RedisReply>): Promise<RedisReply> {
@@ -211,12 +211,12 @@ class ClusterClient {
     return one;
   }
 
-  #confirmingOn(client: Client): Confirming {
-    let one = this.#confirming.get(client);
+  #acknowledgedOn(client: Client): ReplicaAck {
+    let one = this.#acknowledged.get(client);
     if (one === undefined)
-      this.#confirming.set(
+      this.#acknowledged.set(
         client,
-        (one = new Confirming(new InFlightReplies(machineTime), (args) => sendOn(client, args))),
+        (one = new ReplicaAck(new InFlightReplies(machineTime), (args) => sendOn(client, args))),
       );
     return one;
   }

@@ -15,7 +15,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { textOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
-import { isQueryRefused } from '../setting.ts';
+import { isQueryRefused } from '../server-config.ts';
 
 /**
  * The age up to which answers are used, in milliseconds: at least this, and this for each primary, because every

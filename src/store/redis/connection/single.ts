@@ -5,7 +5,7 @@
 import { machineTime } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { StoreRefused } from '../../store.ts';
-import { Confirming } from '../confirming.ts';
+import { ReplicaAck } from '../replica-ack.ts';
 import { InFlightReplies } from '../in-flight-replies.ts';
 import { textOfReply } from '../reply.ts';
 import { endClient, isDemoted, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
@@ -70,7 +70,7 @@ export function connectSingle(url: string) {
   const onError = droppingDemoted([client, waiting, listening]);
   // The client closes silent connections by its own timers, so silence is measured by the same clock.
   const owed = new InFlightReplies(machineTime, onError);
-  const confirming = new Confirming(new InFlightReplies(machineTime, onError), (args) => sendOn(waiting, args));
+  const acknowledged = new ReplicaAck(new InFlightReplies(machineTime, onError), (args) => sendOn(waiting, args));
   const opened = (each: Client): Promise<unknown> => (each.isOpen ? Promise.resolve() : each.connect());
   return {
     async open() {
@@ -82,7 +82,7 @@ export function connectSingle(url: string) {
     },
     close: async () => [client, waiting, listening].forEach(endClient),
     send: (_key: string, args: Arguments) => owed.ask(() => sendOn(client, args)),
-    sendConfirmed: (key: string, args: Arguments) => opened(waiting).then(() => confirming.send(key, args)),
+    sendConfirmed: (key: string, args: Arguments) => opened(waiting).then(() => acknowledged.send(key, args)),
     primaries: () => [(args: Arguments) => owed.ask(() => sendOn(client, args))],
     async subscribe(channel: string, heard: (text: string) => void, again: () => void) {
       await opened(listening);

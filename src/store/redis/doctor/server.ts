@@ -3,7 +3,7 @@ import { bytes, fail, ok, warn } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
 import { limits } from '../../../base/limits.ts';
 import type { Scripts } from '../scripts.ts';
-import { evictionPolicyOf, evicts, settingOf, unaskable, volatile } from '../setting.ts';
+import { evictionPolicyOf, evicts, readConfig, hiddenConfig, volatile } from '../server-config.ts';
 import { textOfReply } from '../reply.ts';
 import type { ServerFacts, Node, Timing } from './node.ts';
 
@@ -32,9 +32,9 @@ const lasting =
 export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promise<Finding> {
   const bad = allowVolatile ? warn : fail;
   try {
-    const setting = await settingOf((...words) => node.ask(...words), 'appendonly');
+    const setting = await readConfig((...words) => node.ask(...words), 'appendonly');
     if (setting !== 'yes') return bad(`${volatile} (appendonly ${setting}).`, lasting);
-    const sync = await settingOf((...words) => node.ask(...words), 'appendfsync');
+    const sync = await readConfig((...words) => node.ask(...words), 'appendfsync');
     if (sync === 'no')
       return warn(
         'appendonly yes, appendfsync no: a power cut costs half a minute',
@@ -43,7 +43,7 @@ export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promis
     return ok(`appendonly yes, appendfsync ${sync}`);
   } catch {
     return bad(
-      `${unaskable}.`,
+      `${hiddenConfig}.`,
       `redis-cli ACL SETUSER ${node.user} +config|get, or PARLEY_ALLOW_VOLATILE=1 if the service keeps its data.`,
     );
   }

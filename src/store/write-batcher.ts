@@ -1,7 +1,7 @@
 /**
  * Decisions over an engine. A decision is made synchronously against the newest state: what is committed, and over it
- * what earlier decisions wrote and is not committed yet. All decisions of one turn of the event loop, and all that are
- * made while a batch commits, go to the engine as one batch. A decision is answered once it is committed.
+ * what earlier decisions wrote and is not committed yet. All decisions of one iteration of the event loop, and all that
+ * are made while a batch commits, go to the engine as one batch. A decision is answered once it is committed.
  */
 import { limits } from '../base/limits.ts';
 import { StoreUnavailable } from './store.ts';
@@ -12,7 +12,7 @@ import { LateSortedMap, overlaid } from './sorted.ts';
 /** The writes of a decision. They are applied all together when the decision is made, or not at all if it throws. */
 export class Draft {
   readonly rows: Write[] = [];
-  /** The rows among them whose records the ledger keeps in memory; few, because `keeps` searches them all. */
+  /** The rows among them whose records the batcher keeps in memory; few, because `keeps` searches them all. */
   readonly kept: (readonly [key: string, record: unknown])[] = [];
   /** The rows that are packed with their batch. */
   readonly counts: (readonly [key: string, record: readonly number[]])[] = [];
@@ -106,7 +106,7 @@ class Batch {
   }
 }
 
-export class Ledger {
+export class WriteBatcher {
   readonly #engine: Engine;
   #collecting: Batch | null = null;
   #inFlight: Batch | null = null;
@@ -146,7 +146,7 @@ export class Ledger {
 
   /**
    * Makes a decision and resolves with its answer once all that it wrote, and all that it was based on, is committed.
-   * `decide` is synchronous, reads the ledger (its own draft is not visible to it) and touches nothing else before its
+   * `decide` is synchronous, reads the batcher (its own draft is not visible to it) and touches nothing else before its
    * last read.
    */
   step<T>(decide: (draft: Draft) => T): Promise<T> {

@@ -9,7 +9,7 @@ export type SendCommand = (...words: string[]) => Promise<RedisReply>;
  * The value of one setting; empty if Redis does not know it. Rejects if Redis does not allow the query, as some hosted
  * services do not.
  */
-export async function settingOf(ask: SendCommand, name: string): Promise<string> {
+export async function readConfig(ask: SendCommand, name: string): Promise<string> {
   const answer = (await ask('CONFIG', 'GET', name)) as unknown;
   // A map in RESP3, as node-redis returns it.
   const reply: RedisReply[] = Array.isArray(answer)
@@ -33,7 +33,7 @@ const emptyIfRefused = (error: Error): string => {
  * CONFIG to themselves allow INFO.
  */
 export async function evictionPolicyOf(ask: SendCommand): Promise<string> {
-  const policy = await settingOf(ask, 'maxmemory-policy').catch(emptyIfRefused);
+  const policy = await readConfig(ask, 'maxmemory-policy').catch(emptyIfRefused);
   if (policy !== '') return policy;
   const memory = await ask('INFO', 'memory').then(textOfReply).catch(emptyIfRefused);
   return /^maxmemory_policy:(\S+)/m.exec(memory)?.[1] ?? '';
@@ -45,5 +45,6 @@ export async function evictionPolicyOf(ask: SendCommand): Promise<string> {
  */
 export const evicts = (policy: string): boolean => policy !== '' && policy !== 'noeviction';
 
-export const unaskable = 'Redis does not let parley ask whether it keeps an append-only file (CONFIG GET appendonly)';
+export const hiddenConfig =
+  'Redis does not let parley ask whether it keeps an append-only file (CONFIG GET appendonly)';
 export const volatile = 'Redis keeps no append-only file and would lose acknowledged writes';

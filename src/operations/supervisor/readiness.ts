@@ -3,24 +3,24 @@ import type { Clock } from '../../base/clock.ts';
 import { Coalesced } from '../../base/coalesced.ts';
 import { limits } from '../../base/limits.ts';
 import type { SupervisedWorker } from './member.ts';
-import { Rounds } from './rounds.ts';
+import { Broadcast } from './broadcast.ts';
 
 const bounds = { keptMs: limits.readyWorkersKeptMs, freshMax: 1 };
 
-export class Looks {
-  readonly #rounds: Rounds;
+export class Readiness {
+  readonly #broadcast: Broadcast;
   readonly #asked: Coalesced<boolean>;
   /** Whether at least one worker has answered the present query with ready. */
   #ready = false;
 
   constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>) {
-    this.#rounds = new Rounds(clock, members);
+    this.#broadcast = new Broadcast(clock, members);
     this.#asked = new Coalesced(clock, bounds, async () => {
       this.#ready = false;
-      await this.#rounds.ask(
+      await this.#broadcast.ask(
         limits.readyWorkersMs,
         ({ listened, leaving }) => listened && !leaving,
-        (request) => ({ type: 'look', request }),
+        (request) => ({ type: 'query-readiness', request }),
       );
       return this.#ready;
     });
@@ -30,17 +30,17 @@ export class Looks {
    * True once one worker that stays accepts work and its store answers. Others may hang: if a load balancer removed
    * this address because of them, the ready worker would get no requests either.
    */
-  look(): Promise<boolean> {
+  isReady(): Promise<boolean> {
     return this.#asked.get();
   }
 
   hear(member: SupervisedWorker, request: number, ready: boolean): void {
-    if (!this.#rounds.isOpen(request)) return;
+    if (!this.#broadcast.isOpen(request)) return;
     this.#ready ||= ready;
-    this.#rounds.noteAnswer(member, request, ready);
+    this.#broadcast.noteAnswer(member, request, ready);
   }
 
   lose(member: SupervisedWorker): void {
-    this.#rounds.lose(member);
+    this.#broadcast.lose(member);
   }
 }

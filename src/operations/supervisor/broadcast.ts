@@ -3,17 +3,17 @@ import type { Clock } from '../../base/clock.ts';
 import type { SupervisedWorker } from './member.ts';
 import type { FromSupervisor } from './messages.ts';
 
-interface Round {
+interface PendingQuery {
   /** The workers that have not answered. */
   readonly awaited: Set<SupervisedWorker>;
   readonly done: () => void;
 }
 
-export class Rounds {
+export class Broadcast {
   readonly #clock: Clock;
   readonly #members: ReadonlySet<SupervisedWorker>;
   /** Pending requests, by number. */
-  readonly #open = new Map<number, Round>();
+  readonly #open = new Map<number, PendingQuery>();
   #requests = 0;
 
   constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>) {
@@ -51,9 +51,9 @@ export class Rounds {
   }
 
   noteAnswer(member: SupervisedWorker, request: number, enough = false): void {
-    const round = this.#open.get(request);
-    round?.awaited.delete(member);
-    if (round?.awaited.size === 0 || enough) round?.done();
+    const query = this.#open.get(request);
+    query?.awaited.delete(member);
+    if (query?.awaited.size === 0 || enough) query?.done();
   }
 
   /** Stops waiting for a worker that has ended. */

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import type { BudgetName, Taken } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { Roots } from '../../src/store/redis/keys.ts';
-import { Sender } from '../../src/store/redis/lanes.ts';
+import { StepIds } from '../../src/store/redis/step-ids.ts';
 import { RedisLink } from '../../src/store/redis/link.ts';
 import type { RedisReply } from '../../src/store/redis/reply.ts';
 import { ids } from './fixtures.ts';
@@ -176,7 +176,7 @@ t.test('lanes of those who have ended are forgotten, and no others', { skip }, a
 });
 
 t.test('a lane has one step at a time, and there are no more than steps at once', async (t) => {
-  const sender = new Sender(ids);
+  const sender = new StepIds(ids);
   const life = fc.array(fc.record({ target: fc.constantFrom('x', 'y'), ends: fc.nat(5), fails: fc.boolean() }), {
     minLength: 1,
     maxLength: 60,

@@ -15,7 +15,7 @@ interface Lanes {
 /** Characters of the process's random name: 50 bits. */
 const senderCharacters = 10;
 
-export class Sender {
+export class StepIds {
   readonly #name: string;
   readonly #busy = new Map<string, Lanes>();
   #number = 0;

@@ -25,7 +25,7 @@ const markMs = '60000';
 
 const ignored = (): void => {};
 
-export class Confirming {
+export class ReplicaAck {
   readonly #owed: InFlightReplies;
   readonly #command: Command;
   #sent = 0;

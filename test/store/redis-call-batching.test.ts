@@ -2,7 +2,7 @@
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable, type BeginTurn } from '../../src/store/store.ts';
-import { Gathering } from '../../src/store/redis/gathering.ts';
+import { CallBatching } from '../../src/store/redis/call-batching.ts';
 import { Scene, type Begun } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
@@ -21,13 +21,13 @@ function open() {
     if (texts.includes('bad')) throw bad;
     return texts.map((text) => text.toUpperCase());
   };
-  const gathering = new Gathering(send, {
+  const batching = new CallBatching(send, {
     itemsMax: 5,
     sizeMax: 10,
     sizeOf: (text) => text.length,
     mayBeOneItems: (error) => error === bad,
   });
-  return { calls, answer, add: (text: string, target = 'r') => gathering.add(target, text) };
+  return { calls, answer, add: (text: string, target = 'r') => batching.add(target, text) };
 }
 
 t.test('steps of one moment are one call, for each target', async (t) => {

@@ -12,7 +12,7 @@ import type { Finding } from '../../store/doctor/check.ts';
 const correction = 'Correct the address, or the address of the server in the proxy.';
 
 /** `config`: the settings that the server would have. */
-export async function way(url: string, clock: Clock, config: Pick<Config, 'publicUrl'>): Promise<Finding> {
+export async function proxyPath(url: string, clock: Clock, config: Pick<Config, 'publicUrl'>): Promise<Finding> {
   const address = URL.canParse(url) ? new URL('/healthz', url) : null;
   if (address === null || !/^https?:$/.test(address.protocol))
     return fail(

@@ -19,7 +19,7 @@ interface Call<Item, Answer> {
   readonly answers: Promise<readonly Answer[]>;
 }
 
-export class Gathering<Item, Answer> {
+export class CallBatching<Item, Answer> {
   readonly #send: (target: string, items: readonly Item[]) => Promise<readonly Answer[]>;
   readonly #bounds: Bounds<Item>;
   /** The call of each target that takes further items. */

@@ -4,7 +4,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import type { Write } from '../../src/store/engine.ts';
-import { Ledger } from '../../src/store/ledger.ts';
+import { WriteBatcher } from '../../src/store/write-batcher.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { HeldEngine } from './engines.ts';
 import { api, at, page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
@@ -347,16 +347,16 @@ t.test(
   'a record that is kept is what the row says, to decisions at once and to readers once it is committed',
   async (t) => {
     const engine = new HeldEngine();
-    const ledger = new Ledger(engine);
-    await ledger.open();
-    const written = (number: number): Promise<void> => ledger.step((draft) => draft.keep('row', { number }));
+    const batcher = new WriteBatcher(engine);
+    await batcher.open();
+    const written = (number: number): Promise<void> => batcher.step((draft) => draft.keep('row', { number }));
     const { get } = engine;
     let reads = 0;
     engine.get = (key) => {
       reads++;
       return get.call(engine, key);
     };
-    const seen = (): unknown[] => [ledger.get('row'), ledger.committed('row')];
+    const seen = (): unknown[] => [batcher.get('row'), batcher.committed('row')];
     await written(1);
     t.same(seen(), [{ number: 1 }, { number: 1 }]);
     t.equal(reads, 0, 'nothing was unpacked');
@@ -370,37 +370,37 @@ t.test(
     t.ok(second.error instanceof StoreUnavailable);
     t.same(seen(), [{ number: 1 }, { number: 1 }], 'one that was not committed never was');
     engine.held = false;
-    await ledger.step((draft) => draft.put('row', { number: 3 }));
+    await batcher.step((draft) => draft.put('row', { number: 3 }));
     t.same(seen(), [{ number: 3 }, { number: 3 }], 'one that was written without keeping it');
     await written(4);
-    await ledger.step((draft) => draft.remove('row'));
+    await batcher.step((draft) => draft.remove('row'));
     t.same(seen(), [undefined, undefined]);
-    await ledger.step((draft) => {
+    await batcher.step((draft) => {
       for (let number = 0; number <= limits.recordsKeptMax; number++) draft.keep(`row-${number}`, number);
     });
     reads = 0;
     const room = limits.recordsKeptMax * (1 - limits.cacheShareKept);
-    t.same([ledger.get('row-0'), ledger.get(`row-${room}`)], [0, room]);
+    t.same([batcher.get('row-0'), batcher.get(`row-${room}`)], [0, room]);
     t.equal(reads, 2, 'those kept longest are read');
-    t.equal(ledger.get(`row-${room + 1}`), room + 1);
+    t.equal(batcher.get(`row-${room + 1}`), room + 1);
     t.equal(reads, 2, 'and no others');
     for (const length of [limits.recordKeptBytesMax - 100, limits.recordKeptBytesMax + 1]) {
-      await ledger.step((draft) => draft.keep('long', 'a'.repeat(length)));
+      await batcher.step((draft) => draft.keep('long', 'a'.repeat(length)));
       reads = 0;
-      t.equal(ledger.get<string>('long')?.length, length);
+      t.equal(batcher.get<string>('long')?.length, length);
       t.equal(reads, length > limits.recordKeptBytesMax ? 1 : 0, 'a long one is read again');
     }
-    await ledger.close();
+    await batcher.close();
   },
 );
 
 t.test('a row that is counted up is written once for a batch, and seen by decisions at once', async (t) => {
   const engine = new HeldEngine();
-  const ledger = new Ledger(engine);
-  await ledger.open();
+  const batcher = new WriteBatcher(engine);
+  await batcher.open();
   const add = (key: string): Promise<void> =>
-    ledger.step((draft) => draft.count(key, [(ledger.get<number[]>(key)?.[0] ?? 0) + 1]));
-  const seen = (key: string): unknown[] => [ledger.get(key), ledger.committed(key), ledger.range('a', 'z').length];
+    batcher.step((draft) => draft.count(key, [(batcher.get<number[]>(key)?.[0] ?? 0) + 1]));
+  const seen = (key: string): unknown[] => [batcher.get(key), batcher.committed(key), batcher.range('a', 'z').length];
   await Promise.all([add('row'), add('row'), add('row')]);
   t.same(engine.batches, [['row']]);
   t.same(seen('row'), [[3], [3], 1]);
@@ -416,15 +416,15 @@ t.test('a row that is counted up is written once for a batch, and seen by decisi
   t.ok([...later, more].every(({ error }) => error instanceof StoreUnavailable));
   t.same(seen('row'), [[3], [3], 1], 'what was not committed was not counted');
   engine.held = false;
-  await Promise.all([add('row'), ledger.step((draft) => draft.remove('row'))]);
+  await Promise.all([add('row'), batcher.step((draft) => draft.remove('row'))]);
   t.same(seen('row'), [undefined, undefined, 0], 'removed in the batch that counted it');
-  await Promise.all([ledger.step((draft) => draft.remove('row')), add('row')]);
+  await Promise.all([batcher.step((draft) => draft.remove('row')), add('row')]);
   t.same(seen('row'), [[1], [1], 1], 'counted in the batch that removed it');
-  await ledger.step((draft) => {
+  await batcher.step((draft) => {
     draft.count('evicted', [1]);
     for (let number = 0; number <= limits.recordsKeptMax; number++) draft.count(`row-${number}`, [number]);
-    return ledger;
+    return batcher;
   });
-  t.same([ledger.get('row-0'), ledger.get('evicted')], [[0], [1]], 'those that memory has no room for are read');
-  await ledger.close();
+  t.same([batcher.get('row-0'), batcher.get('evicted')], [[0], [1]], 'those that memory has no room for are read');
+  await batcher.close();
 });
