@@ -129,10 +129,12 @@ interface Sentence {
 function sentencesToSpeak(text: string, saying: Saying): Sentence[] {
   const sentences: Sentence[] = [];
   let silent = 0;
+  let prose = '';
   for (const sentence of sentencesAndCode(text)) {
-    const pieces = piecesOf(sentence, saying)
-      .map(({ said: sentence }) => sentence)
-      .filter((sentence) => sentence !== '');
+    if (sentence.kind === 'prose') prose += sentence.raw;
+    const pieces = piecesOf(sentence, saying, prose)
+      .map(({ said }) => said)
+      .filter((said) => said !== '');
     const characters = codePoints(sentence.raw) + silent;
     if (pieces.length > 0) sentences.push({ pieces, characters });
     silent = pieces.length === 0 ? characters : 0;

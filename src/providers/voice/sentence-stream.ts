@@ -3,6 +3,7 @@
  * listener waits for it. Times are milliseconds of one clock.
  */
 import { codePoints } from '../../base/text.ts';
+import { tellingCharacters } from './announcement.ts';
 import { opensCode, type Part } from './code-blocks.ts';
 import { endsShort, hasWord } from './sentences.ts';
 import { piecesOf, sentencesAndCode, type Saying } from './sound.ts';
@@ -29,6 +30,8 @@ export class SentenceStream {
   #text = '';
   /** The end of the text, so that a long text is not joined for each piece. */
   #tail = '';
+  /** The end of the prose before the text. */
+  #prose = '';
   /** Code points before the text. */
   #from = 0;
   /** Unspoken text, which begins the next sentence. */
@@ -141,7 +144,8 @@ export class SentenceStream {
     for (const sentence of sentences) {
       this.#text = this.#text.slice(sentence.raw.length);
       this.#fence = sentence.fence;
-      for (const piece of piecesOf(sentence, this.#saying)) {
+      if (sentence.kind === 'prose') this.#prose = (this.#prose + sentence.raw).slice(-tellingCharacters);
+      for (const piece of piecesOf(sentence, this.#saying, this.#prose)) {
         const raw = this.#silent + piece.raw;
         this.#silent = hasWord(piece.said) ? '' : raw;
         if (!hasWord(piece.said)) continue;

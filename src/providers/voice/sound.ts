@@ -5,6 +5,7 @@
  */
 import { limits } from '../../base/limits.ts';
 import type { VoiceProvider } from '../voice.ts';
+import { announcementAfter } from './announcement.ts';
 import { partsOf, type Part } from './code-blocks.ts';
 import { hasWord, sentencesOf } from './sentences.ts';
 import { speakableText } from './speakable.ts';
@@ -66,16 +67,16 @@ function runMs(run: string, spells: boolean): number {
 export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): number =>
   Array.from(said.matchAll(runs), ([run]) => runMs(run, spells)).reduce((sum, ms) => sum + ms, 0);
 
-/** Sentence that replaces a block of code. */
-const announcement = 'A code block follows.';
-
 /**
  * Splits a sentence into pieces that join to the same sentence: usually one. A block of code gives one with the
- * announcement and one without a sound.
+ * announcement and one without a sound. `before`: the prose before it, whose language the announcement has if the voice
+ * can say it.
  */
-export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Saying): VoicedText[] {
+export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Saying, before: string): VoicedText[] {
   if (kind === 'prose') return shortened(voicedOf(raw, saying), saying);
-  return [{ raw, said: kind === 'opening' ? saying.sayable(announcement) : '' }];
+  if (kind === 'code') return [{ raw, said: '' }];
+  const said = saying.sayable(announcementAfter(before));
+  return [{ raw, said: hasWord(said) ? said : saying.sayable(announcementAfter('')) }];
 }
 
 /**

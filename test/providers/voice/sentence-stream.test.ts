@@ -102,6 +102,37 @@ t.test('a block of code is announced at once, and its code belongs to the senten
   );
 });
 
+t.test('a block of code is announced in the language of the text before it', async (t) => {
+  const texts: readonly (readonly [before: string, announcement: string])[] = [
+    ['Here is how you can do it:', 'A code block follows.'],
+    ['So geht es, und das ist nicht schwer:', 'Es folgt ein Codeblock.'],
+    ['Voici une fonction pour vous:', 'Un bloc de code suit.'],
+    ['Aquí tiene el ejemplo para los pedidos:', 'Sigue un bloque de código.'],
+    ['Ecco il codice che si può usare:', 'Segue un blocco di codice.'],
+    ['Aqui está um exemplo para você:', 'Segue um bloco de código.'],
+    ['Dit is het voorbeeld voor je:', 'Er volgt een codeblok.'],
+    ['Oto jak to się robi:', 'Dalej jest blok kodu.'],
+    ['Bu örnek bir sipariş için:', 'Bir kod bloğu geliyor.'],
+    ['Вот пример:', 'Далее следует блок кода.'],
+    ['Ось приклад для вашої заявки:', 'Далі йде блок коду.'],
+    ['次の例を見てください:', 'コードが続きます。'],
+    ['请看例子:', '下面是一段代码。'],
+    ['예제입니다:', '다음은 코드 블록입니다.'],
+    ['OK:', 'A code block follows.'],
+  ];
+  for (const [before, announcement] of texts) {
+    const one = stream();
+    const found = [
+      ...one.push(`${before}\n\n\`\`\`\nthe and is are this that with for you\n\`\`\`\n`, 0),
+      ...one.end(),
+    ];
+    t.equal(found.at(-1)!.said, announcement, before);
+  }
+  const latin = stream((said) => said.replace(/[^ -~]/g, ''));
+  const found = [...latin.push('Вот API:\n```\na\n```\n', 0), ...latin.end()];
+  t.equal(found.at(-1)!.said, 'A code block follows.', 'in English where the voice cannot say the other');
+});
+
 t.test('an address is whole when something follows it', async (t) => {
   const one = stream();
   one.push('See https://example.com/a?', 0);

@@ -9,7 +9,7 @@ import { sentencesOf } from '../../../src/providers/voice/sentences.ts';
 import { speakableText } from '../../../src/providers/voice/speakable.ts';
 import { piecesOf, sayingOf, soundMs, type Saying } from '../../../src/providers/voice/sound.ts';
 
-const piecesOfProse = (raw: string, saying: Saying) => piecesOf({ kind: 'prose', raw }, saying);
+const piecesOfProse = (raw: string, saying: Saying) => piecesOf({ kind: 'prose', raw }, saying, '');
 
 const english: Saying = { sayable: englishOf, spells: true };
 const plain: Saying = sayingOf({});
