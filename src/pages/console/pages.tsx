@@ -56,7 +56,7 @@ const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
     from: second,
     to: second,
   },
-  assistant: { section: /^(model|tools|voice|pre-chat|link|widget|try)$/ },
+  assistant: { section: /^(general|model|tools|voice|pre-chat|link|widget|try)$/ },
   actor: { at: /^\d{1,9}(r\d{1,6})?$/, session: id },
   usage: { days: /^(1|7|30|90)$/, bucket: /^(day|hour)$/, assistant_id: id, key_id: id },
 };

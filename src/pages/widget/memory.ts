@@ -9,17 +9,42 @@ import type { Settings } from './parts.ts';
  */
 export type Memory = (value?: string) => string | undefined;
 
-/** Null where nothing is remembered: without the setting, and for `0`, `false` and `off`. */
-export const makeMemory = ({ slug, remember = '0' }: Settings): Memory | null =>
-  /0|f/.test(remember)
-    ? null
-    : (value) => {
-        try {
-          const name = `parley:${slug}`;
-          if (value) localStorage[name] = value;
-          else if (value === '') delete localStorage[name];
-          return localStorage[name] as string | undefined;
-        } catch {
-          // Denied or full: a reload begins anew.
-        }
-      };
+/** The session in a stored text; a text that is no JSON is its own. */
+const sessionOf = (text: string | null): unknown => {
+  try {
+    return (JSON.parse(text!) as { session: unknown } | null)?.session;
+  } catch {
+    return text;
+  }
+};
+
+/**
+ * Null where nothing is remembered: without the setting, and for `0`, `false` and `off`. The newest conversation is kept
+ * for all tabs. A tab whose conversation differs keeps it in the tab's storage, as the page of the link does.
+ */
+export const makeMemory = ({ slug, remember = '0' }: Settings): Memory | null => {
+  if (/0|f/.test(remember)) return null;
+  const name = `parley:${slug}`;
+  let own: string | null = null;
+  const differs = (other: string | null): boolean => sessionOf(other) !== sessionOf(own);
+  // Another tab has begun a conversation or left this one.
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === name && own && differs(newValue)) sessionStorage[name] = own;
+  });
+  return (value) => {
+    try {
+      const newest = localStorage.getItem(name);
+      if (value === undefined) own = sessionStorage.getItem(name) ?? newest;
+      else {
+        const isOurs = !differs(newest) || (value && differs(value));
+        own = value || null;
+        delete sessionStorage[name];
+        if (value) (isOurs ? localStorage : sessionStorage)[name] = value;
+        else if (isOurs) delete localStorage[name];
+      }
+      return own ?? undefined;
+    } catch {
+      // Denied or full: a reload begins anew.
+    }
+  };
+};

@@ -32,6 +32,9 @@ async function sectionsShown(t: Test, page: Page, { url, house }: Console): Prom
   await settled(page);
   const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
   t.same(await sections.getByRole('link').allTextContents(), sectionNames);
+  await page.goto(`${url(house.workspaceId, 'assistants', id)}?section=general`);
+  await settled(page);
+  t.equal(await sections.locator('[aria-current]').textContent(), 'General', 'its name in the address is taken too');
   t.match(
     await page.getByText('Shown to visitors and in API listings.').textContent(),
     /visitors/,
