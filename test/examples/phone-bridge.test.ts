@@ -13,6 +13,7 @@ import { clipOf } from '../api/caller.ts';
 import { openHouse } from '../api/house.ts';
 import { transcriptOf, until } from '../api/talk.ts';
 import { temporaryFolder } from '../folders.ts';
+import { patient } from '../run/speed.mjs';
 
 const bridgeFile = fileURLToPath(new URL('../../examples/phone-bridge/bridge.mjs', import.meta.url));
 const root = dirname(dirname(dirname(bridgeFile)));
@@ -182,14 +183,16 @@ t.test('a caller who speaks over the reply cuts it where they were; a word of as
   await until(() => carrier.heard > held + 8000 || null);
   t.equal(carrier.clears, 1, 'held and gone on');
   carrier.say(words);
-  await until(() => carrier.clears === 3 || null);
   const [, reply] = await until(async () => {
     const messages = await transcriptOf(house, session.id);
     return messages[1]?.status === 'partial' ? messages : null;
   });
   t.match(reply, { stop_reason: 'aborted', voice: { heard: 'played', cut_by: 'speech' } });
+  // The cut clears the reply, and so does the pause before it, unless the words were known before a pause.
+  await until(() => carrier.clears >= 2 || null);
+  t.ok(carrier.clears <= 3, `${carrier.clears} clears`);
   t.ok(
-    reply.voice.audio_ms <= carrier.heard / 8 && reply.voice.audio_ms >= carrier.heard / 8 - 300,
+    reply.voice.audio_ms <= carrier.heard / 8 && reply.voice.audio_ms >= carrier.heard / 8 - patient(300),
     `${reply.voice.audio_ms} of ${carrier.heard / 8} ms`,
   );
   carrier.send({ event: 'stop' });
