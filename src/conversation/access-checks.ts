@@ -8,30 +8,34 @@ import { promptly } from '../base/promptly.ts';
 import type { Services } from './services.ts';
 import type { Cause, Session } from '../store/store.ts';
 import { sessionView } from './views.ts';
-import type { Party } from './party.ts';
+import type { Principal } from './principal.ts';
 
-export const mayUse = ({ assistantIds }: Party, assistantId: string): boolean =>
+export const mayUse = ({ assistantIds }: Principal, assistantId: string): boolean =>
   assistantIds?.includes(assistantId) ?? true;
 
-/** Returns the API key that the party's requests count for; null for another kind of party. */
-export const keyOf = ({ channel, id }: Party): string | null => (channel === 'api' ? id : null);
+/** Returns the API key that the principal's requests count for; null for another kind of principal. */
+export const keyOf = ({ channel, id }: Principal): string | null => (channel === 'api' ? id : null);
 
 /** Throws 403 `assistant_not_permitted`. */
-export function checkPermission(party: Party, assistantId: string): void {
-  if (!mayUse(party, assistantId)) throw new Failure('assistant_not_permitted');
+export function checkPermission(principal: Principal, assistantId: string): void {
+  if (!mayUse(principal, assistantId)) throw new Failure('assistant_not_permitted');
 }
 
 /** The assistant, whether or not the caller may use it: 404 if the workspace does not have it. */
-export async function findAssistant({ workspaceId }: Party, id: string, { host }: Services): Promise<AssistantActor> {
+export async function findAssistant(
+  { workspaceId }: Principal,
+  id: string,
+  { host }: Services,
+): Promise<AssistantActor> {
   const actor = await host.assistants.of(workspaceId, id);
   if (actor === null) throw new Failure('assistant_not_found');
   return actor;
 }
 
 /** The assistant: 404 if the workspace does not have it, then 403 if the caller may not use it. */
-export async function reachAssistant(party: Party, id: string, services: Services): Promise<AssistantActor> {
-  const actor = await findAssistant(party, id, services);
-  checkPermission(party, id);
+export async function reachAssistant(principal: Principal, id: string, services: Services): Promise<AssistantActor> {
+  const actor = await findAssistant(principal, id, services);
+  checkPermission(principal, id);
   return actor;
 }
 
@@ -40,13 +44,13 @@ export async function reachAssistant(party: Party, id: string, services: Service
  * assistant that the caller may not use is treated as unknown (contract 4).
  */
 export async function checkListed(
-  party: Party,
+  principal: Principal,
   assistantId: string | undefined,
   { host }: Services,
 ): Promise<readonly string[] | null> {
-  if (assistantId === undefined) return party.assistantIds;
-  const actor = await host.assistants.of(party.workspaceId, assistantId);
-  if (actor === null || !mayUse(party, assistantId)) throw new Failure('assistant_not_found');
+  if (assistantId === undefined) return principal.assistantIds;
+  const actor = await host.assistants.of(principal.workspaceId, assistantId);
+  if (actor === null || !mayUse(principal, assistantId)) throw new Failure('assistant_not_found');
   return [assistantId];
 }
 
@@ -74,16 +78,16 @@ const checkRetained = (session: Session, services: Services): Session | Promise<
  * Throws 404 for a session that is hidden from the caller: only the console sees trials, and a visitor only the
  * visitor's own sessions (contract 9).
  */
-export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Party): void {
+export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Principal): void {
   const hidden = (channel === 'console' && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
   if (hidden) throw new Failure('session_not_found');
 }
 
 /** The session: 404 as above, then 403. */
-export async function reachSession(party: Party, id: string, services: Services): Promise<Session> {
-  const session = await readSession(party.workspaceId, id, services);
-  checkVisible(session, party);
-  checkPermission(party, session.assistantId);
+export async function reachSession(principal: Principal, id: string, services: Services): Promise<Session> {
+  const session = await readSession(principal.workspaceId, id, services);
+  checkVisible(session, principal);
+  checkPermission(principal, session.assistantId);
   return session;
 }
 
@@ -103,12 +107,12 @@ export const turnRefusal = (
   channel === 'console' ? assistants.trialRefusal(assistant, cause) : assistants.refusal(assistant, cause);
 
 /** The session's actor, with the refusals of `reachSession`. */
-export const reachActor = (party: Party, id: string, services: Services): LiveSession | Promise<LiveSession> =>
-  promptly(services.host.sessions.of(party.workspaceId, id), (actor) => {
+export const reachActor = (principal: Principal, id: string, services: Services): LiveSession | Promise<LiveSession> =>
+  promptly(services.host.sessions.of(principal.workspaceId, id), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
     return promptly(checkRetained(actor.record, services), (session) => {
-      checkVisible(session, party);
-      checkPermission(party, session.assistantId);
+      checkVisible(session, principal);
+      checkPermission(principal, session.assistantId);
       return actor;
     });
   });
@@ -124,16 +128,16 @@ export interface Reached {
  * the refusals depend on never change in a session, except its retention, which is a day at least (see `Sessions.of`).
  * Workspace and assistant are read at the same time, where they must be read.
  */
-export const reachConversation = (party: Party, id: string, services: Services): Reached | Promise<Reached> =>
-  promptly(services.host.sessions.of(party.workspaceId, id, true), (actor) => {
+export const reachConversation = (principal: Principal, id: string, services: Services): Reached | Promise<Reached> =>
+  promptly(services.host.sessions.of(principal.workspaceId, id, true), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
     const retained = checkRetained(actor.record, services);
-    const published = services.host.assistants.of(party.workspaceId, actor.record.assistantId);
+    const published = services.host.assistants.of(principal.workspaceId, actor.record.assistantId);
     // A refusal of the session comes first, also where the assistant cannot be read.
     if (published instanceof Promise) published.catch(() => {});
     return promptly(retained, (session) => {
-      checkVisible(session, party);
-      checkPermission(party, session.assistantId);
+      checkVisible(session, principal);
+      checkPermission(principal, session.assistantId);
       return promptly(published, (assistant) => ({ actor, assistant }));
     });
   });

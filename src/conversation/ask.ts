@@ -7,7 +7,7 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import { abortOnLeave, forget, openAdapterSession, logText, whenSealed } from './protocol-adapter.ts';
-import type { Party } from './party.ts';
+import type { Principal } from './principal.ts';
 import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
 import { converse, type FoundTurn } from './turns.ts';
@@ -48,30 +48,40 @@ export interface WholeAnswer {
 const settings: TurnAdditions = { earlier: [], prompt: null, outputTokensMax: null, tools: [] };
 
 /** Sends the question, and resolves when the turn is sealed. Throws the refusal of the turn. */
-export async function ask(party: Party, question: Question, asker: Asker, services: Services): Promise<WholeAnswer> {
+export async function ask(
+  principal: Principal,
+  question: Question,
+  asker: Asker,
+  services: Services,
+): Promise<WholeAnswer> {
   const { assistant, message, requestId } = question;
   const session =
     question.sessionId === null
-      ? (await openAdapterSession(party, assistant, { requestId }, services)).session
-      : await sessionOf(party, question.sessionId, assistant, services);
+      ? (await openAdapterSession(principal, assistant, { requestId }, services)).session
+      : await sessionOf(principal, question.sessionId, assistant, services);
   let turn: FoundTurn;
   try {
     ({ turn } = await converse(
-      party,
+      principal,
       { sessionId: session.id, text: message, additions: settings, remember: null, requestId },
       services,
     ));
   } catch (error) {
-    if (question.sessionId === null) await forget(party, session, null, requestId, services);
+    if (question.sessionId === null) await forget(principal, session, null, requestId, services);
     throw error;
   }
-  abortOnLeave(party, session.id, turn, requestId, asker.onGone, services);
+  abortOnLeave(principal, session.id, turn, requestId, asker.onGone, services);
   await whenSealed(turn.log, asker.progress);
   return answerOf(session.id, turn);
 }
 
-async function sessionOf(party: Party, id: string, { record }: AssistantActor, services: Services): Promise<Session> {
-  const session = await reachSession(party, id, services);
+async function sessionOf(
+  principal: Principal,
+  id: string,
+  { record }: AssistantActor,
+  services: Services,
+): Promise<Session> {
+  const session = await reachSession(principal, id, services);
   if (session.assistantId !== record.id) throw new Failure('session_not_found');
   return session;
 }

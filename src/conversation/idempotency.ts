@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { IdempotencyRecord } from '../store/store.ts';
-import type { Party } from './party.ts';
+import type { Principal } from './principal.ts';
 
 export type Idempotency = Omit<IdempotencyRecord, 'resultId' | 'untilMs'>;
 
@@ -21,7 +21,11 @@ export interface Repeatable {
  * The idempotency record of the request; null without the header. The digest of a body costs more than the rest of a
  * refusal, so it is computed when it is first read.
  */
-export function idempotencyOf({ idempotencyKey, json }: Repeatable, { id }: Party, path: string): Idempotency | null {
+export function idempotencyOf(
+  { idempotencyKey, json }: Repeatable,
+  { id }: Principal,
+  path: string,
+): Idempotency | null {
   if (idempotencyKey === null) return null;
   let digest: string | null = null;
   return {

@@ -3,12 +3,12 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { VisitorUse } from '../host/link-budget.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
-import { causeByParty, type Party } from './party.ts';
+import { causeByPrincipal, type Principal } from './principal.ts';
 import { findAssistant, reachActor } from './access-checks.ts';
 
-/** The limits that the party's requests take; undefined for a party that is not a visitor. */
+/** The limits that the principal's requests take; undefined for a principal that is not a visitor. */
 export const useOf = (
-  { id, visitor }: Party,
+  { id, visitor }: Principal,
   { record }: AssistantActor,
   { host: { placeMsMax } }: Services,
 ): VisitorUse | undefined =>
@@ -22,16 +22,16 @@ export const useOf = (
 
 /** Charges a request that counts as a message, and starts the session's clock. Throws the 429. */
 export async function takeMessage(
-  party: Party,
+  principal: Principal,
   session: Session,
   requestId: string,
   services: Services,
 ): Promise<void> {
-  const use = useOf(party, await findAssistant(party, session.assistantId, services), services);
+  const use = useOf(principal, await findAssistant(principal, session.assistantId, services), services);
   if (use !== undefined)
     await services.host.sessions.spend(
-      await reachActor(party, session.id, services),
+      await reachActor(principal, session.id, services),
       use,
-      causeByParty(party, requestId),
+      causeByPrincipal(principal, requestId),
     );
 }

@@ -13,7 +13,7 @@ import type { CallAnswer } from '../turn/pending-tool-calls.ts';
 import type { TurnLog } from '../turn/log.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
-import { causeByParty, type Party } from './party.ts';
+import { causeByPrincipal, type Principal } from './principal.ts';
 import { keyOf, mayUse } from './access-checks.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
@@ -24,13 +24,13 @@ import { abortTurn, converse, type FoundTurn, type SentMessage } from './turns.t
  * list.
  */
 export async function reachModel(
-  party: Party,
+  principal: Principal,
   model: string,
   { host: { assistants } }: Services,
 ): Promise<AssistantActor> {
-  const assistant = await assistants.named(party.workspaceId, model);
+  const assistant = await assistants.named(principal.workspaceId, model);
   const isIt = assistant !== null && (assistant.record.id === model || assistant.record.alias === model);
-  if (!isIt || !mayUse(party, assistant.record.id)) throw new Failure('model_not_found', { param: 'model' });
+  if (!isIt || !mayUse(principal, assistant.record.id)) throw new Failure('model_not_found', { param: 'model' });
   return assistant;
 }
 
@@ -42,13 +42,18 @@ export const isListed = ({ machine, visitorFields }: Assistant): boolean =>
   migratedSnapshot(assistantKind, machine).state === 'published' && !visitorFields.some(({ required }) => required);
 
 /** Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does not converse. */
-export function checkConverses(party: Party, assistant: AssistantActor, requestId: string, services: Services): void {
+export function checkConverses(
+  principal: Principal,
+  assistant: AssistantActor,
+  requestId: string,
+  services: Services,
+): void {
   visitorOf({}, assistant.record.visitorFields);
-  const refusal = services.host.assistants.refusal(assistant, causeByParty(party, requestId));
+  const refusal = services.host.assistants.refusal(assistant, causeByPrincipal(principal, requestId));
   if (refusal !== null) throw new Failure(refusal);
 }
 
-/** The idempotency record under which a party, or a repeated request, finds its session. */
+/** The idempotency record under which a principal, or a repeated request, finds its session. */
 type Named = Pick<Idempotency, 'scope' | 'key' | 'bodyDigest'>;
 
 export interface NewAdapterSession {
@@ -67,26 +72,26 @@ export interface NewAdapterSession {
  * question comes first.
  */
 export function openAdapterSession(
-  party: Party,
+  principal: Principal,
   assistant: AssistantActor,
   wanted: NewAdapterSession,
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   if (services.draining) throw refusedByDrain();
   const { requestId, earlier, named } = wanted;
-  checkConverses(party, assistant, requestId, services);
-  const { workspaceId, channel } = party;
+  checkConverses(principal, assistant, requestId, services);
+  const { workspaceId, channel } = principal;
   const { id: assistantId, maxCallSeconds } = assistant.record;
   const about = {
     workspaceId,
     assistantId,
     channel,
-    keyId: keyOf(party),
+    keyId: keyOf(principal),
     visitor: {},
     metadata: {},
     maxCallSeconds,
     greeting: null,
-    cause: causeByParty(party, requestId),
+    cause: causeByPrincipal(principal, requestId),
   };
   return services.host.sessions.create({
     ...about,
@@ -132,19 +137,19 @@ export interface AdapterTurn {
  * turn.
  */
 export function converseThroughAdapter(
-  party: Party,
+  principal: Principal,
   assistant: AssistantActor,
   message: AdapterMessage,
   services: Services,
 ): Promise<AdapterTurn> {
-  const as = nameOf(party, assistant, message);
+  const as = nameOf(principal, assistant, message);
   const open = (replaces: string | null): Promise<Made> =>
-    begin(party, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services);
+    begin(principal, assistant, message, as && { as, replaces, lasts: message.conversation !== null }, services);
   return inNamedSession(
-    party,
+    principal,
     as,
     open,
-    (made) => converseIn(party, made, message, services),
+    (made) => converseIn(principal, made, message, services),
     message.requestId,
     services,
   );
@@ -155,20 +160,20 @@ export function converseThroughAdapter(
  * `open`: opens one in place of a session that has ended.
  */
 export async function inNamedSession(
-  party: Party,
+  principal: Principal,
   as: Named | null,
   open: (replaces: string | null) => Promise<Made>,
   talk: (made: Made) => Promise<AdapterTurn>,
   requestId: string,
   services: Services,
 ): Promise<AdapterTurn> {
-  let named = as && (await services.host.sessions.findRemembered(party.workspaceId, as));
+  let named = as && (await services.host.sessions.findRemembered(principal.workspaceId, as));
   for (let attempt = 0, replaces: string | null = null; attempt < limits.decisionAttemptsMax; attempt++) {
     const made: Made = named === null ? await open(replaces) : { session: named, replayed: true };
     try {
       return await talk(made);
     } catch (error) {
-      if (!made.replayed && !isBusy(error)) await forget(party, made.session, as, requestId, services);
+      if (!made.replayed && !isBusy(error)) await forget(principal, made.session, as, requestId, services);
       if (!made.replayed || !isOver(error)) throw error;
       [named, replaces] = [null, made.session.id];
     }
@@ -178,7 +183,7 @@ export async function inNamedSession(
 
 /** Removes the session of a first turn that was refused: no client knows of it. */
 export async function forget(
-  party: Party,
+  principal: Principal,
   { id, workspaceId }: Session,
   named: Pick<Named, 'scope' | 'key'> | null,
   requestId: string,
@@ -186,7 +191,7 @@ export async function forget(
 ): Promise<void> {
   try {
     const actor = await host.sessions.of(workspaceId, id);
-    if (actor !== null) await host.sessions.discard(actor, named, causeByParty(party, requestId));
+    if (actor !== null) await host.sessions.discard(actor, named, causeByPrincipal(principal, requestId));
   } catch (error) {
     log.warn({ err: error, session_id: id }, 'A session whose first turn was refused could not be removed.');
   }
@@ -199,7 +204,11 @@ const isOver = (error: unknown): boolean =>
   error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
 
 /** The name under which the request's session is found again; null for a session that is not. */
-function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remember }: AdapterMessage): Named | null {
+function nameOf(
+  { id }: Principal,
+  { record }: AssistantActor,
+  { conversation, remember }: AdapterMessage,
+): Named | null {
   return conversation === null
     ? remember
     : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
@@ -207,18 +216,18 @@ function nameOf({ id }: Party, { record }: AssistantActor, { conversation, remem
 
 /** Opens the session of a first message. Earlier messages are stored if the session continues. */
 function begin(
-  party: Party,
+  principal: Principal,
   assistant: AssistantActor,
   { conversation, results, earlier, requestId }: AdapterMessage,
   named: NewAdapterSession['named'] | null,
   services: Services,
 ): Promise<Made> {
   if (conversation === null)
-    return openAdapterSession(party, assistant, { requestId, ...(named && { named }) }, services);
+    return openAdapterSession(principal, assistant, { requestId, ...(named && { named }) }, services);
   // A new conversation has no call that these results could answer.
   if (results.length > 0) throw new Failure('invalid_field', { field: 'messages' });
   return openAdapterSession(
-    party,
+    principal,
     assistant,
     { requestId, earlier: earlier.filter(isStorable), ...(named && { named }) },
     services,
@@ -229,7 +238,7 @@ const isStorable = (message: TurnAdditions['earlier'][number]): message is SaidM
   message.role !== 'tool' && message.content !== '';
 
 async function converseIn(
-  party: Party,
+  principal: Principal,
   { session, replayed: goesOn }: Made,
   message: AdapterMessage,
   services: Services,
@@ -245,12 +254,12 @@ async function converseIn(
     remember: remember && within(remember, session.id),
     requestId,
   };
-  const { turn, replayed } = await underNames({ tool_results: 'messages' }, () => converse(party, sent, services));
+  const { turn, replayed } = await underNames({ tool_results: 'messages' }, () => converse(principal, sent, services));
   return {
     session,
     turn,
     replayed,
-    ended: isOne && !goesOn ? endSessionAfter(party, session, turn, requestId, services) : null,
+    ended: isOne && !goesOn ? endSessionAfter(principal, session, turn, requestId, services) : null,
   };
 }
 
@@ -268,7 +277,7 @@ export async function underNames<T>(names: Readonly<Record<string, string>>, ask
 
 /** Ends the session with its turn. Never rejects: the client waits for the turn only. */
 export async function endSessionAfter(
-  party: Party,
+  principal: Principal,
   session: Session,
   { log }: FoundTurn,
   requestId: string,
@@ -277,7 +286,7 @@ export async function endSessionAfter(
   try {
     await whenSealed(log);
     // A turn whose end is not known here may still run elsewhere.
-    if (log.terminal !== null) await endSession(party, session.id, requestId, services);
+    if (log.terminal !== null) await endSession(principal, session.id, requestId, services);
   } catch (error) {
     services.log.warn(
       { err: error, session_id: session.id },
@@ -294,7 +303,7 @@ export const within = (remember: Idempotency, sessionId: string): Idempotency =>
 
 /** Aborts the turn when its client leaves: the client cannot come back to it. */
 export function abortOnLeave(
-  party: Party,
+  principal: Principal,
   sessionId: string,
   { turnId, log }: FoundTurn,
   requestId: string,
@@ -303,7 +312,7 @@ export function abortOnLeave(
 ): void {
   onGone(() => {
     if (log.terminal !== null) return;
-    abortTurn(party, sessionId, turnId, requestId, services).catch((error: unknown) =>
+    abortTurn(principal, sessionId, turnId, requestId, services).catch((error: unknown) =>
       services.log.debug(
         { err: error },
         'The turn of a client that has left could not be aborted. It runs to its end.',

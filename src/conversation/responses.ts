@@ -16,7 +16,7 @@ import {
   type Made,
 } from './protocol-adapter.ts';
 import type { Idempotency } from './idempotency.ts';
-import type { Party } from './party.ts';
+import type { Principal } from './principal.ts';
 import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
 import { converse, type SentMessage } from './turns.ts';
@@ -56,14 +56,14 @@ export const responseIdOf = (turnId: string): string => prefix + bareId(turnId);
 /**
  * The response of an id. Throws 404 `turn_not_found` for one that is unknown or was not made as a response, and 403.
  */
-export async function reachResponse(party: Party, id: string, services: Services): Promise<FoundResponse> {
+export async function reachResponse(principal: Principal, id: string, services: Services): Promise<FoundResponse> {
   const turnId = `turn_${id.slice(prefix.length)}`;
   const stored = id.startsWith(prefix)
-    ? await services.store.requests.find(party.workspaceId, scope, turnId, services.clock.now())
+    ? await services.store.requests.find(principal.workspaceId, scope, turnId, services.clock.now())
     : null;
   if (stored === null) throw new Failure('turn_not_found');
   const facts = JSON.parse(stored.bodyDigest) as ResponseFacts;
-  const session = await reachSession(party, facts.sessionId, services).catch((error: unknown) => {
+  const session = await reachSession(principal, facts.sessionId, services).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'session_not_found' ? new Failure('turn_not_found') : error;
   });
   return { ...facts, turnId, session };
@@ -74,17 +74,18 @@ export async function reachResponse(party: Party, id: string, services: Services
  * latest, or the request is a repeat.
  */
 export async function sessionAfter(
-  party: Party,
+  principal: Principal,
   id: string,
   remember: Idempotency | null,
   services: Services,
 ): Promise<Session> {
   const wrong = new Failure('invalid_field', { field: 'previous_response_id' });
-  const { session, turnId } = await reachResponse(party, id, services).catch((error: unknown) => {
+  const { session, turnId } = await reachResponse(principal, id, services).catch((error: unknown) => {
     throw error instanceof Failure && error.code === 'turn_not_found' ? wrong : error;
   });
-  if (remember !== null && (await services.host.sessions.earlier(party.workspaceId, remember)) !== null) return session;
-  const { items } = await services.store.sessions.messages(party.workspaceId, session.id, {
+  if (remember !== null && (await services.host.sessions.earlier(principal.workspaceId, remember)) !== null)
+    return session;
+  const { items } = await services.store.sessions.messages(principal.workspaceId, session.id, {
     limit: 1,
     after: null,
     order: 'desc',
@@ -107,20 +108,20 @@ export interface ResponseRequest extends Omit<AdapterMessage, 'conversation'> {
  * turn.
  */
 export function respond(
-  party: Party,
+  principal: Principal,
   assistant: AssistantActor,
   request: ResponseRequest,
   services: Services,
 ): Promise<AdapterTurn> {
   const { earlier, requestId, remember, stored } = request;
   if (request.session !== null)
-    return respondIn(party, { session: request.session, replayed: true }, request, services);
+    return respondIn(principal, { session: request.session, replayed: true }, request, services);
   // Earlier messages are stored if the session continues, except calls: the store has none without their turn.
   const storedEarlier =
     stored && earlier.every(isPlainMessage) ? earlier.filter(({ content }) => content !== '') : null;
   const open = (replaces: string | null): Promise<Made> =>
     openAdapterSession(
-      party,
+      principal,
       assistant,
       {
         requestId,
@@ -130,17 +131,17 @@ export function respond(
       services,
     );
   return inNamedSession(
-    party,
+    principal,
     remember,
     open,
-    (made) => respondIn(party, made, { ...request, earlier: storedEarlier === null ? earlier : [] }, services),
+    (made) => respondIn(principal, made, { ...request, earlier: storedEarlier === null ? earlier : [] }, services),
     requestId,
     services,
   );
 }
 
 async function respondIn(
-  party: Party,
+  principal: Principal,
   { session }: Made,
   request: ResponseRequest,
   services: Services,
@@ -154,7 +155,10 @@ async function respondIn(
     previous,
     ...(Object.keys(echoed).length > 0 && { echoed }),
   };
-  const alias = { by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) }, ms: await keptMs(party, services) };
+  const alias = {
+    by: { scope, key: turnId, bodyDigest: JSON.stringify(facts) },
+    ms: await keptMs(principal, services),
+  };
   const goesOn = request.session !== null;
   const answers = !goesOn || results.length === 0 ? undefined : results;
   const additions = { ...settings, earlier: goesOn ? [] : earlier };
@@ -170,12 +174,12 @@ async function respondIn(
     turnId,
     requestId,
   };
-  const { turn, replayed } = await underNames(fieldNames, () => converse(party, sent, services));
+  const { turn, replayed } = await underNames(fieldNames, () => converse(principal, sent, services));
   return {
     session,
     turn,
     replayed,
-    ended: stored || replayed ? null : endSessionAfter(party, session, turn, requestId, services),
+    ended: stored || replayed ? null : endSessionAfter(principal, session, turn, requestId, services),
   };
 }
 
@@ -186,7 +190,7 @@ const isPlainMessage = (message: AdapterMessage['earlier'][number]): message is 
   message.role !== 'tool' && message.calls === undefined;
 
 /** A response is found as long as its session may be kept. */
-async function keptMs({ workspaceId }: Party, { host }: Services): Promise<number> {
+async function keptMs({ workspaceId }: Principal, { host }: Services): Promise<number> {
   const workspace = await host.workspaces.of(workspaceId);
   return 1000 * daySeconds * (workspace?.record.retentionDays ?? limits.retentionDaysDefault);
 }

@@ -6,7 +6,7 @@ import type { Session, VisitorField } from '../store/store.ts';
 import type { CreateSessionBody } from '../base/wire.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
-import { causeByParty, type Party } from './party.ts';
+import { causeByPrincipal, type Principal } from './principal.ts';
 import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } from './access-checks.ts';
 
 type Visitor = CreateSessionBody['visitor'] & {};
@@ -16,7 +16,7 @@ type Visitor = CreateSessionBody['visitor'] & {};
  * what refuses it (contract 3, 6 and 7).
  */
 export async function openSession(
-  party: Party,
+  principal: Principal,
   body: CreateSessionBody,
   remember: Idempotency | null,
   requestId: string,
@@ -25,26 +25,26 @@ export async function openSession(
   const { host } = services;
   // A repeat comes before every check that could refuse it (contract 12): the session exists, although the assistant
   // may have changed since. The caller must still be permitted to see it.
-  const earlier = remember && (await host.sessions.findRemembered(party.workspaceId, remember));
-  if (earlier) checkPermission(party, earlier.assistantId);
+  const earlier = remember && (await host.sessions.findRemembered(principal.workspaceId, remember));
+  if (earlier) checkPermission(principal, earlier.assistantId);
   if (earlier) return { session: earlier, replayed: true };
   if (services.draining) throw refusedByDrain();
-  const assistant = await reachAssistant(party, body.assistant_id, services);
+  const assistant = await reachAssistant(principal, body.assistant_id, services);
   const { visitorFields, maxCallSeconds, greeting } = assistant.record;
   const visitor = visitorOf(body.visitor ?? {}, visitorFields);
 
-  const cause = causeByParty(party, requestId);
+  const cause = causeByPrincipal(principal, requestId);
   const refusal = host.assistants.refusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
-  const use = useOf(party, assistant, services);
-  if (use !== undefined) await host.visitors.takeSession(party.workspaceId, use, cause);
-  const { workspaceId, channel } = party;
+  const use = useOf(principal, assistant, services);
+  if (use !== undefined) await host.visitors.takeSession(principal.workspaceId, use, cause);
+  const { workspaceId, channel } = principal;
   const link = use && { visitorId: use.visitorId, clock: null };
   return host.sessions.create({
     workspaceId,
     assistantId: assistant.record.id,
     channel,
-    keyId: keyOf(party),
+    keyId: keyOf(principal),
     visitor,
     metadata: body.metadata ?? {},
     maxCallSeconds,
@@ -60,17 +60,17 @@ export async function openSession(
  * what refuses it, and `rate_limited` while the workspace has `trialsOpenMax` of them open.
  */
 export async function openTrial(
-  party: Party,
+  principal: Principal,
   assistantId: string,
   requestId: string,
   services: Services,
 ): Promise<Session> {
   const { host } = services;
-  const assistant = await findAssistant(party, assistantId, services);
-  const cause = causeByParty(party, requestId);
+  const assistant = await findAssistant(principal, assistantId, services);
+  const cause = causeByPrincipal(principal, requestId);
   const refusal = host.assistants.trialRefusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
-  const { workspaceId, channel } = party;
+  const { workspaceId, channel } = principal;
   const { maxCallSeconds, greeting } = assistant.record;
   const filter = {
     workspaceId,
@@ -88,13 +88,19 @@ export async function openTrial(
 }
 
 /** Ends the session and aborts its turn in flight; a session that has ended stays as it is. */
-export async function endSession(party: Party, id: string, requestId: string, services: Services): Promise<Session> {
-  const actor = await reachActor(party, id, services);
-  const assistant = party.visitor && (await services.host.assistants.of(party.workspaceId, actor.record.assistantId));
+export async function endSession(
+  principal: Principal,
+  id: string,
+  requestId: string,
+  services: Services,
+): Promise<Session> {
+  const actor = await reachActor(principal, id, services);
+  const assistant =
+    principal.visitor && (await services.host.assistants.of(principal.workspaceId, actor.record.assistantId));
   await services.host.sessions.end(
     actor,
-    causeByParty(party, requestId),
-    assistant ? useOf(party, assistant, services) : undefined,
+    causeByPrincipal(principal, requestId),
+    assistant ? useOf(principal, assistant, services) : undefined,
   );
   return actor.record;
 }

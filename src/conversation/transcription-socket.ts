@@ -9,7 +9,7 @@ import type { Timer } from '../base/clock.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { AudioIntake } from './audio-intake.ts';
-import { voiceCaller, type Party } from './party.ts';
+import { voiceCaller, type Principal } from './principal.ts';
 import { keyOf } from './access-checks.ts';
 import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
 import { sessionView } from './views.ts';
@@ -38,7 +38,7 @@ export interface TranscriptionSocketOptions {
   readonly assistant: AssistantActor;
   readonly session: Session | null;
   /** The holder of its token. */
-  readonly party: Party;
+  readonly principal: Principal;
   readonly ready: ReadyVoice;
   readonly settings: AudioSettings;
   readonly requestId: string;
@@ -72,16 +72,16 @@ export class TranscriptionSocket implements SocketListener {
     this.#options = options;
     this.#settings = options.settings;
     this.#lookedAt = clock.monotonic();
-    const { services, assistant, party, session, requestId } = options;
+    const { services, assistant, principal, session, requestId } = options;
     this.#presence = new VoicePresence({
-      ...{ services, party, session, requestId },
+      ...{ services, principal, session, requestId },
       speaks: () => options.actor.machine.state === 'speaking',
       refused: () => this.#fault('rate_limited', refused),
     });
     this.#intake = new AudioIntake({
       services,
       assistant: assistant.record,
-      keyId: keyOf(party),
+      keyId: keyOf(principal),
       isCounted: true,
       take: (samples) => this.#listen(samples),
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
@@ -192,8 +192,8 @@ export class TranscriptionSocket implements SocketListener {
   }
 
   #hear(): Hearing {
-    const { services, ready, assistant, party } = this.#options;
-    const caller = voiceCaller(party, this.#now);
+    const { services, ready, assistant, principal } = this.#options;
+    const caller = voiceCaller(principal, this.#now);
     const { language, silenceMs, partials } = this.#settings;
     const detector = services.voice.detector();
     const listener = new Listener({

@@ -1,4 +1,4 @@
-/** Turns of a conversation: begins, joins, aborts and reads them. Only `party` identifies the caller. */
+/** Turns of a conversation: begins, joins, aborts and reads them. Only `principal` identifies the caller. */
 import { Failure } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { LiveSession, TurnInFlight } from '../turn/in-flight.ts';
@@ -16,7 +16,7 @@ import type { Begun } from '../turn/ports.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
-import { causeByParty, mayAnswer, type Party } from './party.ts';
+import { causeByPrincipal, mayAnswer, type Principal } from './principal.ts';
 import { reachActor, reachConversation, turnRefusal } from './access-checks.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 
@@ -60,16 +60,16 @@ export interface AnsweringTurn {
  * Begins a turn with the message, or joins the turn that an earlier request with the same key began. Resolves once the
  * provider has begun to answer; throws every failure before that (contract 3, 6 to 9).
  */
-export async function converse(party: Party, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
+export async function converse(principal: Principal, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
   const { host, clock } = services;
   // The session is not read first on a shared store: the step that begins the turn is compared with the stored session
   // in any case.
-  const reaching = reachConversation(party, sent.sessionId, services);
+  const reaching = reachConversation(principal, sent.sessionId, services);
   const { actor: session, assistant } = reaching instanceof Promise ? await reaching : reaching;
-  if (assistant === null || services.draining) return joinOnly(party, sent, services);
+  if (assistant === null || services.draining) return joinOnly(principal, sent, services);
 
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(party, { actor: session, assistant }, sent, services);
+  const wanted = wantedTurn(principal, { actor: session, assistant }, sent, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(session, wanted);
     if (started.kind === 'started') {
@@ -86,35 +86,35 @@ export async function converse(party: Party, sent: SentMessage, services: Servic
  * is looked up in the mailbox, after the session's earlier events.
  */
 async function joinOnly(
-  party: Party,
+  principal: Principal,
   { sessionId, remember }: SentMessage,
   services: Services,
 ): Promise<AnsweringTurn> {
-  const actor = await reachActor(party, sessionId, services);
+  const actor = await reachActor(principal, sessionId, services);
   const earlier =
-    remember && (await actor.mailbox.post(() => services.host.sessions.earlier(party.workspaceId, remember)));
+    remember && (await actor.mailbox.post(() => services.host.sessions.earlier(principal.workspaceId, remember)));
   const joined = earlier && (await join(actor, earlier.resultId, services));
   if (joined) return { turn: joined, replayed: true };
   throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
 }
 
-/** Describes the turn that the party's message requests. */
+/** Describes the turn that the principal's message requests. */
 export function wantedTurn(
-  party: Party,
+  principal: Principal,
   { actor, assistant }: { readonly actor: LiveSession; readonly assistant: AssistantActor },
   sent: SentMessage,
   services: Services,
 ): WantedTurn {
-  const cause = causeByParty(party, sent.requestId);
+  const cause = causeByPrincipal(principal, sent.requestId);
   return {
     message: sent.text,
     ...(sent.answers && {
       answers: sent.answers,
-      mayAnswer: sent.answers.every((answer) => mayAnswer(party, actor.record, answer)),
+      mayAnswer: sent.answers.every((answer) => mayAnswer(principal, actor.record, answer)),
     }),
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
-    takesSlot: party.channel === 'api',
-    use: useOf(party, assistant, services),
+    takesSlot: principal.channel === 'api',
+    use: useOf(principal, assistant, services),
     remember: sent.remember,
     found: sent.found,
     turnId: sent.turnId,
@@ -176,19 +176,19 @@ function withdrawnRefusal(failure: ModelFailure | undefined): Failure {
 
 /** A turn of the session, for reading. Throws 404 `turn_not_found`; `StoreUnavailable` while its fate is not known. */
 export async function reachTurn(
-  party: Party,
+  principal: Principal,
   sessionId: string,
   turnId: string,
   services: Services,
 ): Promise<FoundTurn> {
-  const actor = await reachActor(party, sessionId, services);
+  const actor = await reachActor(principal, sessionId, services);
   const turn = await findTurn(actor, turnId, services);
   if (turn === null) throw new Failure('turn_not_found');
   // The chat of a turn that waits to be withdrawn was answered 503, so its stored output must not be read, unless a
   // repeat of that chat was answered with the turn since, which keeps it. The turn is not removed yet: another process
   // may take it over and seal it.
   const waits = services.host.turns.withdraws(actor, turnId);
-  if (waits && (await services.store.turns.read(party.workspaceId, sessionId, turnId))?.claimed !== true)
+  if (waits && (await services.store.turns.read(principal.workspaceId, sessionId, turnId))?.claimed !== true)
     throw new StoreUnavailable('The turn waits to be withdrawn. Repeat the request.');
   return turn;
 }
@@ -198,21 +198,21 @@ export async function reachTurn(
  * `turn_not_found`.
  */
 export async function abortTurn(
-  party: Party,
+  principal: Principal,
   sessionId: string,
   turnId: string,
   requestId: string,
   services: Services,
 ): Promise<Turn> {
   const { store, host } = services;
-  const actor = await reachActor(party, sessionId, services);
+  const actor = await reachActor(principal, sessionId, services);
   const read = async (): Promise<Turn> => {
-    const turn = await store.turns.read(party.workspaceId, sessionId, turnId);
+    const turn = await store.turns.read(principal.workspaceId, sessionId, turnId);
     if (turn === null) throw new Failure('turn_not_found');
     return turn;
   };
   if ((await findTurn(actor, turnId, services)) === null) throw new Failure('turn_not_found');
-  await host.sessions.abort(actor, turnId, causeByParty(party, requestId));
+  await host.sessions.abort(actor, turnId, causeByPrincipal(principal, requestId));
   return read();
 }
 

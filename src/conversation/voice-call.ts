@@ -8,7 +8,7 @@ import type { ListenerOptions } from '../providers/voice/listener.ts';
 import { VoiceProcessFailed } from '../providers/voice/processes.ts';
 import { VoiceFailed, type VoiceAccess, type VoiceChoice, type VoiceProvider } from '../providers/voice.ts';
 import { openCredential } from '../assistant/credential.ts';
-import { voiceCaller, type Party } from './party.ts';
+import { voiceCaller, type Principal } from './principal.ts';
 
 /** The settings of an assistant whose voice is not configured (contract 8). */
 export const defaultVoice: VoiceSettings = {
@@ -32,7 +32,7 @@ export function voiceOf({ record }: AssistantActor, { voice }: Services): Assist
 
 /** The refusal of an assistant that does not speak, or not now; null if it speaks. A draft speaks in its trials. */
 export const speechRefusal = (
-  { channel }: Pick<Party, 'channel'>,
+  { channel }: Pick<Principal, 'channel'>,
   assistant: AssistantActor,
   cause: Cause | undefined,
   { host: { assistants } }: Services,
@@ -41,21 +41,21 @@ export const speechRefusal = (
 
 /** Throws the 409 of an assistant that does not speak, or not now. */
 export function checkSpeaks(
-  party: Pick<Party, 'channel'>,
+  principal: Pick<Principal, 'channel'>,
   assistant: AssistantActor,
   cause: Cause,
   services: Services,
 ): void {
-  const refusal = speechRefusal(party, assistant, cause, services);
+  const refusal = speechRefusal(principal, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
 }
 
 /** Seconds that a client waits whose socket was refused because the recognisers were busy. */
 const retrySeconds = 5;
 
-/** Throws 503 while the recognisers are too busy for another socket of the party. */
-export function checkRoom(party: Party, { voice, clock }: Services): void {
-  if (voice.loadShedding.isFullFor(voiceCaller(party, clock.now())))
+/** Throws 503 while the recognisers are too busy for another socket of the principal. */
+export function checkRoom(principal: Principal, { voice, clock }: Services): void {
+  if (voice.loadShedding.isFullFor(voiceCaller(principal, clock.now())))
     throw new Failure('service_unavailable', { seconds: retrySeconds });
 }
 

@@ -8,12 +8,12 @@ import { LinkRefused } from '../host/visitors.ts';
 import type { Session } from '../store/store.ts';
 import { presenceMs } from '../host/link-budget.ts';
 import { useOf } from './link.ts';
-import { causeByParty, type Party } from './party.ts';
+import { causeByPrincipal, type Principal } from './principal.ts';
 import type { Services } from './services.ts';
 
 export interface VoicePresenceOptions {
   readonly services: Services;
-  readonly party: Party;
+  readonly principal: Principal;
   /** Null for a socket that belongs to no session. */
   readonly session: Session | null;
   readonly requestId: string;
@@ -64,23 +64,28 @@ export class VoicePresence {
 
   /** Whether the socket is a visitor's. */
   get #isCharged(): boolean {
-    const { party, session } = this.#options;
-    return party.visitor !== undefined && session?.link !== undefined;
+    const { principal, session } = this.#options;
+    return principal.visitor !== undefined && session?.link !== undefined;
   }
 
   /** A charge that the store rejects now is repeated with the next one. */
   async #charge(now: number): Promise<void> {
-    const { services, party, session, requestId } = this.#options;
+    const { services, principal, session, requestId } = this.#options;
     const ms = presenceMs(now - this.#spokeAt);
     const untilMs = services.clock.now() + ms;
     this.#chargedAt = now;
     if (!this.#isCharged || ms === 0) return;
     try {
       const { assistants, sessions } = services.host;
-      const assistant = await assistants.of(party.workspaceId, session!.assistantId);
-      const actor = await sessions.of(party.workspaceId, session!.id);
+      const assistant = await assistants.of(principal.workspaceId, session!.assistantId);
+      const actor = await sessions.of(principal.workspaceId, session!.id);
       if (assistant === null || actor === null || this.#closed) return;
-      await sessions.keepPresent(actor, useOf(party, assistant, services)!, untilMs, causeByParty(party, requestId));
+      await sessions.keepPresent(
+        actor,
+        useOf(principal, assistant, services)!,
+        untilMs,
+        causeByPrincipal(principal, requestId),
+      );
       this.#until = now + ms;
     } catch (error) {
       if (error instanceof LinkRefused) return this.#refuse(error);

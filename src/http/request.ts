@@ -3,7 +3,7 @@ import type { ErrorName } from '../base/errors.ts';
 import type { Answerable, Outlet, RequestHead, ResponseHeaders, Upgrade } from '../base/edge.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { KeyActor } from '../host/keys.ts';
-import type { Party } from '../conversation/party.ts';
+import type { Principal } from '../conversation/principal.ts';
 import type { Services } from '../conversation/services.ts';
 import type { BudgetName, By, SignIn } from '../store/store.ts';
 import type { TokenClaims } from '../access/socket-tokens.ts';
@@ -15,12 +15,12 @@ import type { TSchema } from 'typebox';
 export const jsonType = 'application/json; charset=utf-8';
 
 /** A caller who may hold conversations. */
-export interface PartyCaller {
-  readonly party: Party;
+export interface PrincipalCaller {
+  readonly principal: Principal;
 }
 
 /** An API key that passed authentication. */
-export interface KeyCaller extends PartyCaller {
+export interface KeyCaller extends PrincipalCaller {
   readonly kind: 'key';
   readonly actor: KeyActor;
 }
@@ -38,7 +38,7 @@ export interface NobodyCaller {
   readonly kind: 'anyone';
 }
 /** The bearer of a token that opens one socket: a transcription, or a call. */
-export interface TokenCaller extends PartyCaller {
+export interface TokenCaller extends PrincipalCaller {
   readonly kind: 'token' | 'call';
   readonly claims: TokenClaims;
   /** The subprotocol that the token came in, to be answered; null if it came in the query. */
@@ -56,7 +56,7 @@ export interface NewcomerCaller {
   readonly renews: Pick<VisitorClaims, 'id' | 'expiresAt'> | null;
 }
 /** The bearer of a visitor's token. */
-export interface VisitorCaller extends PartyCaller {
+export interface VisitorCaller extends PrincipalCaller {
   readonly kind: 'visitor';
   readonly assistant: AssistantActor;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';
-import type { Party } from '../../src/conversation/party.ts';
+import type { Principal } from '../../src/conversation/principal.ts';
 import { openHouse, openWorkspace, textOf, type House } from './house.ts';
 import {
   abort,
@@ -244,13 +244,13 @@ function watched(body: object): { readonly json: object; readonly reads: () => n
   return { json, reads: () => reads };
 }
 
-const party = { id: 'key_a' } as Party;
+const principal = { id: 'key_a' } as Principal;
 const digestOf = (json: unknown): string =>
-  idempotencyOf({ idempotencyKey: 'a', json }, party, '/sessions')!.bodyDigest;
+  idempotencyOf({ idempotencyKey: 'a', json }, principal, '/sessions')!.bodyDigest;
 
 t.test('a body is looked at once the digest is needed, and once', (t) => {
   const { json, reads } = watched({ message: 'Hello', list: [1, 2] });
-  const record = idempotencyOf({ idempotencyKey: 'a', json }, party, '/sessions')!;
+  const record = idempotencyOf({ idempotencyKey: 'a', json }, principal, '/sessions')!;
   t.same([record.scope, record.key, reads()], ['key_a /sessions', 'a', 0], 'a refusal costs no digest');
   const stored = { ...record };
   const after = reads();

@@ -16,31 +16,31 @@ t.test('a request reads its session once, live or passivated', async (t) => {
   };
   const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { leaseMs: limits.leaseMs, session }));
   const services = { host, store, clock } as unknown as Services;
-  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
+  const principal = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
   for (const when of ['asleep', 'awake', 'awake again']) {
     looks = 0;
-    await reachActor(party, id, services);
+    await reachActor(principal, id, services);
     t.equal(looks, 1, when);
   }
   looks = 0;
-  await reachSession(party, id, services);
+  await reachSession(principal, id, services);
   t.equal(looks, 1, 'to be read');
 
   const { record } = (await made.store.sessions.read(workspaceId, id))!;
   await made.host.sessions.end((await made.host.sessions.of(workspaceId, id))!);
   t.equal(
-    (await reachActor(party, id, services)).machine.state,
+    (await reachActor(principal, id, services)).machine.state,
     'ended',
     'what another process has done since is seen',
   );
-  await t.rejects(async () => reachActor({ ...party, assistantIds: [] }, id, services), {
+  await t.rejects(async () => reachActor({ ...principal, assistantIds: [] }, id, services), {
     code: 'assistant_not_permitted',
   });
-  await t.rejects(async () => reachActor({ ...party, workspaceId: 'wks_other' }, id, services), {
+  await t.rejects(async () => reachActor({ ...principal, workspaceId: 'wks_other' }, id, services), {
     code: 'session_not_found',
   });
   clock.advance((record.lastActivityAt + limits.retentionDaysDefault * 86_400 + 1) * 1000 - clock.now());
-  await t.rejects(async () => reachActor(party, id, services), { code: 'session_not_found' }, 'past retention');
+  await t.rejects(async () => reachActor(principal, id, services), { code: 'session_not_found' }, 'past retention');
 });
 
 t.test('a refusal of the session comes before an assistant that cannot be read', async (t) => {
@@ -53,10 +53,10 @@ t.test('a refusal of the session comes before an assistant that cannot be read',
       : made.store.catalog.read(kind as 'key', workspaceId, recordId)) as Store['catalog']['read'];
   const { host, store, clock, workspaceId } = made.beside(withSteps(made.store, { 'catalog.read': read }));
   const services = { host, store, clock } as unknown as Services;
-  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(async () => reachConversation({ ...party, assistantIds: [] }, id, services), {
+  const principal = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
+  await t.rejects(async () => reachConversation({ ...principal, assistantIds: [] }, id, services), {
     code: 'assistant_not_permitted',
   });
-  await t.rejects(async () => reachConversation(party, trial, services), { code: 'session_not_found' });
-  await t.rejects(async () => reachConversation(party, id, services), { message: 'away' });
+  await t.rejects(async () => reachConversation(principal, trial, services), { code: 'session_not_found' });
+  await t.rejects(async () => reachConversation(principal, id, services), { message: 'away' });
 });

@@ -3,7 +3,7 @@
  * not (contract 9).
  */
 import t from 'tap';
-import type { Party } from '../../src/conversation/party.ts';
+import type { Principal } from '../../src/conversation/principal.ts';
 import type { Services } from '../../src/conversation/services.ts';
 import { VoicePresence } from '../../src/conversation/voice-presence.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -27,7 +27,7 @@ async function openSocket(scene: Scene, linkLimits: object = {}) {
     log: { warn: (_: object, message: string) => counted.push(message) },
     metrics: { limited: { inc: (limiter: string) => counted.push(limiter) } },
   } as unknown as Services;
-  const party: Party = {
+  const principal: Principal = {
     ...{ workspaceId, id: 'vis_1', kind: 'visitor', name: 'vis_1', channel: 'link', assistantIds: [assistantId] },
     visitor: { addressKey: () => 'somewhere' },
   };
@@ -35,7 +35,7 @@ async function openSocket(scene: Scene, linkLimits: object = {}) {
   const refused = (): void => void socket.refusals++;
   const presence = new VoicePresence({
     services,
-    party,
+    principal,
     session,
     requestId: 'req_a',
     speaks: () => socket.speaks,

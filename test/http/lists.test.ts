@@ -43,7 +43,10 @@ async function iterations(work: () => Promise<unknown>): Promise<number> {
 t.test('a list of models wakes no assistant, and leaves room for other work between pages', async (t) => {
   const catalog = catalogOf();
   // The host is missing, as nothing uses it.
-  const request = { caller: { party: { workspaceId: 'wks_1', assistantIds: null } }, services: { store: { catalog } } };
+  const request = {
+    caller: { principal: { workspaceId: 'wks_1', assistantIds: null } },
+    services: { store: { catalog } },
+  };
   let reply: any;
   const passed = await iterations(async () => (reply = await listModels(request as never)));
   const listed = reply.json.data.map(({ id }: { id: string }) => id);

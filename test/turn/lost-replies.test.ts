@@ -263,8 +263,8 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
   t.same(await talk.runner.begun, { kind: 'unavailable' });
   await talk.runner.over;
   const { clock, host, store, workspaceId } = scene;
-  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(reachTurn(party, id, talk.runner.turnId, { clock, host, store } as never), {
+  const principal = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
+  await t.rejects(reachTurn(principal, id, talk.runner.turnId, { clock, host, store } as never), {
     message: 'The turn waits to be withdrawn. Repeat the request.',
   });
   losses.clear();
@@ -282,8 +282,8 @@ t.test('the events of a turn that waits to be withdrawn are read once a repeat h
   t.same(await talk.runner.begun, { kind: 'unavailable' });
   const { clock, host, store, workspaceId } = scene;
   const { turnId } = talk.runner;
-  const party = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
-  await t.rejects(reachTurn(party, id, turnId, { clock, host, store } as never), {
+  const principal = { workspaceId, id: 'key_1', kind: 'key', name: 'Key', channel: 'api', assistantIds: null } as const;
+  await t.rejects(reachTurn(principal, id, turnId, { clock, host, store } as never), {
     message: 'The turn waits to be withdrawn. Repeat the request.',
   });
   t.equal(
@@ -291,7 +291,9 @@ t.test('the events of a turn that waits to be withdrawn are read once a repeat h
     true,
     'as a process does that joins the repeat to the turn',
   );
-  t.match((await reachTurn(party, id, turnId, { clock, host, store } as never)).log.terminal, { type: 'completed' });
+  t.match((await reachTurn(principal, id, turnId, { clock, host, store } as never)).log.terminal, {
+    type: 'completed',
+  });
   close();
 });
 

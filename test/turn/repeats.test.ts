@@ -38,7 +38,7 @@ function requestOf(
   return {
     caller: {
       kind: 'key',
-      party: {
+      principal: {
         workspaceId: scene.workspaceId,
         id: 'key_1',
         kind: 'key',

@@ -5,7 +5,7 @@ import { LinkRefused } from '../../host/visitors.ts';
 import { StoreUnavailable, type Session, type SpokenVoice } from '../../store/store.ts';
 import type { Speaker } from '../../turn/ports.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
-import type { Party } from '../party.ts';
+import type { Principal } from '../principal.ts';
 import { reachConversation } from '../access-checks.ts';
 import { refusedByDrain, type Services } from '../services.ts';
 import { wantedTurn } from '../turns.ts';
@@ -55,17 +55,23 @@ export async function beginCall({ workspaceId, id }: Session, facts: SocketFacts
 }
 
 export async function beginTurn(
-  party: Party,
+  principal: Principal,
   message: SpokenMessage,
   services: Services,
 ): Promise<{ readonly runner: TurnRunner } | TurnRefusal> {
   try {
     const { host } = services;
     if (services.draining) throw refusedByDrain();
-    const { actor, assistant } = await reachConversation(party, message.sessionId, services);
+    const { actor, assistant } = await reachConversation(principal, message.sessionId, services);
     if (assistant === null) throw new Failure('assistant_not_published');
-    const wanted = wantedTurn(party, { actor, assistant }, { ...message, isSpoken: true, remember: null }, services);
-    const silenced = wanted.assistantRefusal === null ? speechRefusal(party, assistant, wanted.cause, services) : null;
+    const wanted = wantedTurn(
+      principal,
+      { actor, assistant },
+      { ...message, isSpoken: true, remember: null },
+      services,
+    );
+    const silenced =
+      wanted.assistantRefusal === null ? speechRefusal(principal, assistant, wanted.cause, services) : null;
     if (silenced !== null) throw new Failure(silenced);
     const started = await host.turns.begin(actor, {
       ...wanted,

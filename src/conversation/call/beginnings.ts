@@ -6,7 +6,7 @@ import type { CallEvent } from '../../../machines/call.ts';
 import { limits } from '../../base/limits.ts';
 import type { Words } from '../../providers/voice/pending-transcript.ts';
 import type { Session } from '../../store/store.ts';
-import type { Party } from '../party.ts';
+import type { Principal } from '../principal.ts';
 import type { Services } from '../services.ts';
 import { beginTurn, type TurnRefusal } from './begin.ts';
 import type { Endings } from './endings.ts';
@@ -18,7 +18,7 @@ export interface BeginningsOptions {
   /** The call's time, which is not set with the wall clock. */
   now(): number;
   readonly session: Session;
-  readonly party: Party;
+  readonly principal: Principal;
   readonly requestId: string;
   readonly hearing: Hearing;
   readonly endings: Endings;
@@ -80,10 +80,10 @@ export class Beginnings {
 
   async #ask(reply: Reply, words: Words | null, hidden: boolean): Promise<void> {
     if (reply.isLeft || reply.runner !== null) return;
-    const { party, session, requestId, services, endings, ended } = this.#options;
+    const { principal, session, requestId, services, endings, ended } = this.#options;
     const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
     const begun = await beginTurn(
-      party,
+      principal,
       { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly: hidden, requestId },
       services,
     );

@@ -12,7 +12,7 @@ import type { SocketActor } from '../../host/sockets.ts';
 import type { Session } from '../../store/store.ts';
 import type { Heard } from '../../turn/ports.ts';
 import type { AudioIntake } from '../audio-intake.ts';
-import { causeByParty, voiceCaller, type Party } from '../party.ts';
+import { causeByPrincipal, voiceCaller, type Principal } from '../principal.ts';
 import type { Services } from '../services.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
 import { VoicePresence } from '../voice-presence.ts';
@@ -28,7 +28,7 @@ import type { CallSettings } from './settings.ts';
 
 export interface CallOptions {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
-  readonly party: Party;
+  readonly principal: Principal;
   readonly assistant: AssistantActor;
   readonly session: Session;
   readonly ready: ReadyVoice;
@@ -77,26 +77,26 @@ export class Call implements HeardCall {
     this.#options = options;
     this.#time = steadyTime(services.clock);
     this.settings = settings;
-    this.#caller = voiceCaller(options.party, services.clock.now());
+    this.#caller = voiceCaller(options.principal, services.clock.now());
     const send = (event: CallEvent): void => this.#send(event);
     const now = this.#time;
     this.#counts = new Counts(options);
     const begins = (): void => void this.#presence.begins();
     const failed = (error: unknown): void => this.#failed(error);
     this.hearing = new Hearing({ services, now, caller: this.#caller, ready, call: this, send, tell, begins, failed });
-    const { party, requestId } = options;
+    const { principal, requestId } = options;
     // A limit refuses the turns of a call, and the call continues.
     this.#presence = new VoicePresence({
       services,
       session,
-      party,
+      principal,
       requestId,
       speaks: () => this.hearing.busy,
       refused: () => {},
     });
     this.#endings = new Endings({
       ...{ services, tell },
-      cause: causeByParty(options.party, options.requestId),
+      cause: causeByPrincipal(options.principal, options.requestId),
       isOver: () => actor.closed,
       reason: () => this.context.reason,
       leave: (reply) => this.#leave(reply),
@@ -106,7 +106,7 @@ export class Call implements HeardCall {
     });
     this.#beginnings = new Beginnings({
       ...{ services, now, session, send },
-      ...{ party: options.party, requestId: options.requestId, hearing: this.hearing, endings: this.#endings },
+      ...{ principal: options.principal, requestId: options.requestId, hearing: this.hearing, endings: this.#endings },
       newReply: () => this.#newReply(),
       leave: (reply) => this.#leave(reply),
       refused: (reply, code) => this.#refused(reply, code),

@@ -5,7 +5,7 @@
  */
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AudioIntake } from '../audio-intake.ts';
-import type { Party } from '../party.ts';
+import type { Principal } from '../principal.ts';
 import { keyOf } from '../access-checks.ts';
 import type { Services } from '../services.ts';
 import { countVoice } from '../voice-usage.ts';
@@ -16,7 +16,7 @@ interface Spoken {
 }
 
 export interface CountsOptions {
-  readonly party: Party;
+  readonly principal: Principal;
   readonly assistant: AssistantActor;
   readonly services: Services;
   readonly intake: Pick<AudioIntake, 'leaveUncounted'>;
@@ -38,11 +38,11 @@ export class Counts {
   };
 
   count(): void {
-    const { party, assistant, services } = this.#options;
+    const { principal, assistant, services } = this.#options;
     const speechCharacters = this.#characters;
     this.#characters = 0;
-    if (speechCharacters > 0 && party.channel !== 'console')
-      void countVoice(assistant.record, keyOf(party), { speechCharacters }, services);
+    if (speechCharacters > 0 && principal.channel !== 'console')
+      void countVoice(assistant.record, keyOf(principal), { speechCharacters }, services);
   }
 
   /** The workspace was removed: there is no usage left to count in. */

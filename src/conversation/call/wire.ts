@@ -11,12 +11,12 @@ import type { Call, CallOptions } from './call.ts';
 
 /** The intake of a call's audio; `call` is made after it. */
 export const callIntake = (
-  { services, assistant, party }: Pick<CallOptions, 'services' | 'assistant' | 'party'>,
+  { services, assistant, principal }: Pick<CallOptions, 'services' | 'assistant' | 'principal'>,
   call: () => Call,
   heard: Pick<IntakeOptions, 'received' | 'message'>,
 ): AudioIntake =>
   new AudioIntake({
-    ...{ services, assistant: assistant.record, keyId: keyOf(party), isCounted: party.channel !== 'console' },
+    ...{ services, assistant: assistant.record, keyId: keyOf(principal), isCounted: principal.channel !== 'console' },
     ...heard,
     take: (samples) => call().hearing.listen(samples),
     refused: (code) => call().fault(code, refused),

@@ -1,6 +1,6 @@
 /**
  * Conversations in the console: trials, which it opens and talks in, and other sessions of the workspace, which it
- * reads, aborts and ends. The handlers are the API's own, with the person as their party.
+ * reads, aborts and ends. The handlers are the API's own, with the person as their principal.
  */
 import { openTrial } from '../../conversation/sessions.ts';
 import { readSession } from '../../conversation/access-checks.ts';
@@ -9,48 +9,51 @@ import { createCallToken } from '../handlers/calls.ts';
 import { chat } from '../handlers/chat.ts';
 import { endSession } from '../handlers/sessions.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { sessionView } from '../../conversation/views.ts';
 import type { ChatBody } from '../../base/wire.ts';
 import { reachWorkspace, type ConsoleRequest } from './common.ts';
 
 /**
- * The request as one of a party's, which may use every assistant of the workspace and whose own sessions are trials.
+ * The request as one of a principal's, which may use every assistant of the workspace and whose own sessions are trials.
  */
-async function ofParty<Query, Body>(request: ConsoleRequest<Query, Body>): Promise<Request<PartyCaller, Query, Body>> {
+async function ofPrincipal<Query, Body>(
+  request: ConsoleRequest<Query, Body>,
+): Promise<Request<PrincipalCaller, Query, Body>> {
   const { id: workspaceId } = await reachWorkspace(request);
   return {
     ...request,
-    caller: { party: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } },
+    caller: { principal: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } },
   };
 }
 
 export async function createTrial(request: ConsoleRequest): Promise<Reply> {
-  const { caller, params, requestId, services } = await ofParty(request);
-  const { party } = caller;
-  const session = await openTrial(party, params.id!, requestId, services);
-  const location = `/console/api/workspaces/${party.workspaceId}/sessions/${session.id}`;
+  const { caller, params, requestId, services } = await ofPrincipal(request);
+  const { principal } = caller;
+  const session = await openTrial(principal, params.id!, requestId, services);
+  const location = `/console/api/workspaces/${principal.workspaceId}/sessions/${session.id}`;
   return { status: 201, headers: { location }, json: sessionView(session, services.clock.now(), 'console') };
 }
 
 /** A conversation of somebody else's is not spoken into: only a trial is. */
 export async function chatInTrial(request: ConsoleRequest<unknown, ChatBody>): Promise<Reply> {
-  const own = await ofParty(request);
-  const { channel } = await readSession(own.caller.party.workspaceId, own.params.id!, own.services);
+  const own = await ofPrincipal(request);
+  const { channel } = await readSession(own.caller.principal.workspaceId, own.params.id!, own.services);
   if (channel !== 'console') throw new Failure('session_not_found');
   return chat(own);
 }
 
 /** A call on a trial. */
 export async function createTrialCallToken(request: ConsoleRequest): Promise<Reply> {
-  const own = await ofParty(request);
-  const { id, channel } = await readSession(own.caller.party.workspaceId, own.params.id!, own.services);
+  const own = await ofPrincipal(request);
+  const { id, channel } = await readSession(own.caller.principal.workspaceId, own.params.id!, own.services);
   if (channel !== 'console') throw new Failure('session_not_found');
   return createCallToken({ ...own, body: { session_id: id } });
 }
 
 export const endWorkspaceSession = async (request: ConsoleRequest): Promise<Reply> =>
-  endSession(await ofParty(request));
-export const abortWorkspaceTurn = async (request: ConsoleRequest): Promise<Reply> => abortTurn(await ofParty(request));
+  endSession(await ofPrincipal(request));
+export const abortWorkspaceTurn = async (request: ConsoleRequest): Promise<Reply> =>
+  abortTurn(await ofPrincipal(request));
 export const workspaceTurnEvents = async (request: ConsoleRequest<{ after?: number }>): Promise<Reply> =>
-  turnEvents(await ofParty(request));
+  turnEvents(await ofPrincipal(request));

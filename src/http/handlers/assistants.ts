@@ -1,19 +1,23 @@
 /** `GET /assistants` and `GET /assistants/{id}`. */
 import { etagOf, isCurrent } from '../../base/conditional.ts';
 import { reachAssistant } from '../../conversation/access-checks.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Assistant, Page, PageRequest } from '../../store/store.ts';
 import { assistantView } from '../../conversation/views.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
-export async function listAssistants({ caller, query, services }: Request<PartyCaller, PageFields>): Promise<Reply> {
-  return list(pageRequest(query, 'desc'), (page) => assistantsPage(caller.party, page, services), assistantView);
+export async function listAssistants({
+  caller,
+  query,
+  services,
+}: Request<PrincipalCaller, PageFields>): Promise<Reply> {
+  return list(pageRequest(query, 'desc'), (page) => assistantsPage(caller.principal, page, services), assistantView);
 }
 
-/** A page of the assistants that the party reaches. */
+/** A page of the assistants that the principal reaches. */
 export const assistantsPage = (
-  { workspaceId, assistantIds }: PartyCaller['party'],
+  { workspaceId, assistantIds }: PrincipalCaller['principal'],
   page: PageRequest,
   services: Services,
 ): Promise<Page<Assistant>> =>
@@ -42,8 +46,8 @@ async function reachable(
   return { items, next: null };
 }
 
-export async function getAssistant({ caller, params, head, services }: Request<PartyCaller>): Promise<Reply> {
-  const view = assistantView((await reachAssistant(caller.party, params.id!, services)).record);
+export async function getAssistant({ caller, params, head, services }: Request<PrincipalCaller>): Promise<Reply> {
+  const view = assistantView((await reachAssistant(caller.principal, params.id!, services)).record);
   const etag = etagOf(JSON.stringify(view));
   const headers = { etag, 'cache-control': 'private, max-age=60' };
   if (isCurrent(head, etag)) return { status: 304, headers, empty: true };

@@ -5,32 +5,32 @@ import type { CallQuery, CreateCallTokenBody } from '../../base/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
 import { CallSocket } from '../../conversation/call/socket.ts';
 import { settingsOf } from '../../conversation/call/settings.ts';
-import { causeByParty, type Party } from '../../conversation/party.ts';
+import { causeByPrincipal, type Principal } from '../../conversation/principal.ts';
 import { checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/access-checks.ts';
 import type { Services } from '../../conversation/services.ts';
 import { takesRate } from '../../conversation/transcription-socket.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { Session } from '../../store/store.ts';
-import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import type { PrincipalCaller, Reply, Request, TokenCaller } from '../request.ts';
 import { tokenReply } from './transcription.ts';
 
-export const createCallToken = (request: Request<PartyCaller, unknown, CreateCallTokenBody>): Promise<Reply> =>
+export const createCallToken = (request: Request<PrincipalCaller, unknown, CreateCallTokenBody>): Promise<Reply> =>
   mintCallToken(request, async () => {});
 
 /** `admit` charges the caller's limits, after every other check but the provider's. */
 export async function mintCallToken(
-  { caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateCallTokenBody>,
+  { caller, body, head, requestId, services }: Request<PrincipalCaller, unknown, CreateCallTokenBody>,
   admit: (session: Session) => Promise<void>,
 ): Promise<Reply> {
-  const { party } = caller;
-  const { session, assistant } = await reach(party, body.session_id, requestId, services);
+  const { principal } = caller;
+  const { session, assistant } = await reach(principal, body.session_id, requestId, services);
   await admit(session);
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(provider);
   return tokenReply(
     'call',
-    party,
+    principal,
     { id: services.ids.make('call'), assistantId: assistant.record.id, sessionId: session.id },
     head,
     services,
@@ -39,18 +39,18 @@ export async function mintCallToken(
 
 /** The session with its assistant, in the order of checks of a chat. */
 async function reach(
-  party: Party,
+  principal: Principal,
   sessionId: string,
   requestId: string,
   services: Services,
 ): Promise<{ session: Session; assistant: AssistantActor }> {
-  const session = await reachSession(party, sessionId, services);
+  const session = await reachSession(principal, sessionId, services);
   checkOpen(session, services);
-  const assistant = await reachAssistant(party, session.assistantId, services);
-  const cause = causeByParty(party, requestId);
+  const assistant = await reachAssistant(principal, session.assistantId, services);
+  const cause = causeByPrincipal(principal, requestId);
   const refusal = turnRefusal(session, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
-  checkSpeaks(party, assistant, cause, services);
+  checkSpeaks(principal, assistant, cause, services);
   return { session, assistant };
 }
 
@@ -60,14 +60,14 @@ export async function openCall(
   upgrade: Upgrade,
   headers: ResponseHeaders,
 ): Promise<void> {
-  const { claims, party, protocol } = caller;
+  const { claims, principal, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
-  const { session, assistant } = await reach(party, claims.sessionId!, requestId, services);
+  const { session, assistant } = await reach(principal, claims.sessionId!, requestId, services);
   const chosen = voiceOf(assistant, services);
   if (settings.language !== null && chosen.provider !== null && !chosen.provider.takesLanguage(settings.language))
     throw new Failure('invalid_field', { field: 'language' });
-  checkRoom(party, services);
+  checkRoom(principal, services);
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;
@@ -76,12 +76,12 @@ export async function openCall(
     workspaceId: claims.workspaceId,
     tokenUntilMs: claims.untilMs,
     expiresAt: session.expiresAt,
-    cause: causeByParty(party, requestId),
+    cause: causeByPrincipal(principal, requestId),
   };
   if (upgrade.gone) return;
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
   const socket = new CallSocket(
-    { ...(await beginCall(session, facts, services)), party, assistant, ready, requestId, services },
+    { ...(await beginCall(session, facts, services)), principal, assistant, ready, requestId, services },
     settings,
   );
   upgrade.onGone(() => socket.closed());

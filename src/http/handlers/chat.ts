@@ -6,12 +6,12 @@ import type { ChatBody } from '../../base/wire.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { converse } from '../../conversation/turns.ts';
 import type { CallAnswer } from '../../turn/pending-tool-calls.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { streamReply } from './stream.ts';
 
-export async function chat(request: Request<PartyCaller, unknown, ChatBody>): Promise<Reply> {
+export async function chat(request: Request<PrincipalCaller, unknown, ChatBody>): Promise<Reply> {
   const {
-    caller: { party },
+    caller: { principal },
     params,
     body,
     requestId,
@@ -21,15 +21,15 @@ export async function chat(request: Request<PartyCaller, unknown, ChatBody>): Pr
   const answers = body.tool_results?.map(answerOf);
   if ((body.message === undefined) === (answers === undefined))
     throw new Failure(answers === undefined ? 'missing_field' : 'invalid_field', { field: 'message' });
-  const remember = idempotencyOf(request, party, `/sessions/${sessionId}/chat`);
+  const remember = idempotencyOf(request, principal, `/sessions/${sessionId}/chat`);
   const { turn, replayed } = await converse(
-    party,
+    principal,
     { sessionId, text: body.message ?? null, answers, remember, requestId },
     services,
   );
   return streamReply(
     turn,
-    { cursor: null, channel: party.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) },
+    { cursor: null, channel: principal.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) },
     services,
   );
 }

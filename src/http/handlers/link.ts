@@ -71,11 +71,11 @@ export async function createLinkSession(
   request: Request<VisitorCaller, unknown, CreateLinkSessionBody>,
 ): Promise<Reply> {
   const { caller, body, params, requestId, services } = request;
-  const { party, assistant } = caller;
+  const { principal, assistant } = caller;
   const { session, replayed } = await openSession(
-    party,
+    principal,
     { ...body, assistant_id: assistant.record.id },
-    idempotencyOf(request, party, '/sessions'),
+    idempotencyOf(request, principal, '/sessions'),
     requestId,
     services,
   );
@@ -87,7 +87,7 @@ export function linkSpeech(request: Request<VisitorCaller, unknown, LinkSpeechBo
   const { session_id: sessionId, ...wish } = body;
   const { id: assistantId } = caller.assistant.record;
   return speak({ ...request, body: { ...wish, assistant_id: assistantId } }, sessionId, (session) =>
-    takeMessage(caller.party, session!, requestId, services),
+    takeMessage(caller.principal, session!, requestId, services),
   );
 }
 
@@ -97,12 +97,14 @@ export function createLinkTranscriptionToken(
   const { caller, body, requestId, services } = request;
   const { id: assistantId } = caller.assistant.record;
   return mintToken({ ...request, body: { ...body, assistant_id: assistantId } }, (session) =>
-    takeMessage(caller.party, session!, requestId, services),
+    takeMessage(caller.principal, session!, requestId, services),
   );
 }
 
 export const createLinkCallToken = (request: Request<VisitorCaller, unknown, CreateCallTokenBody>): Promise<Reply> =>
-  mintCallToken(request, (session) => takeMessage(request.caller.party, session, request.requestId, request.services));
+  mintCallToken(request, (session) =>
+    takeMessage(request.caller.principal, session, request.requestId, request.services),
+  );
 
 /**
  * `OPTIONS`: the requests that a script of a listed site may send (contract 9). Every answer names the headers that the

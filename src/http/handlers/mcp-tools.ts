@@ -5,11 +5,11 @@ import { limits } from '../../base/limits.ts';
 import { aliasKey } from '../../base/text.ts';
 import * as wire from '../../base/wire.ts';
 import { ask, type WholeAnswer, type Asker } from '../../conversation/ask.ts';
-import { causeByParty } from '../../conversation/party.ts';
+import { causeByPrincipal } from '../../conversation/principal.ts';
 import { isListed } from '../../conversation/protocol-adapter.ts';
 import { mayUse } from '../../conversation/access-checks.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
-import type { PartyCaller, Request } from '../request.ts';
+import type { PrincipalCaller, Request } from '../request.ts';
 import type { Assistant } from '../../store/store.ts';
 import { assistantsPage } from './assistants.ts';
 
@@ -25,11 +25,11 @@ const outputSchema = wire.AskAnswer as unknown as Tool['outputSchema'];
 
 /** A page of the assistants that can be asked; a page may have few of them. */
 export async function listTools(
-  { caller: { party }, services }: Request<PartyCaller>,
+  { caller: { principal }, services }: Request<PrincipalCaller>,
   cursor: string | undefined,
 ): Promise<ListToolsResult> {
   const { items, next } = await assistantsPage(
-    party,
+    principal,
     { limit: limits.listMax, after: cursor ?? null, order: 'asc' },
     services,
   );
@@ -51,26 +51,28 @@ const toolOf = ({ id, alias, name, description }: Assistant): Tool => ({
 
 /** The assistant of a tool; null if it is unknown, out of the key's reach or not published. */
 export async function reachTool(
-  { caller: { party }, requestId, services }: Request<PartyCaller>,
+  { caller: { principal }, requestId, services }: Request<PrincipalCaller>,
   name: string,
 ): Promise<AssistantActor | null> {
   if (!name.startsWith(prefix)) return null;
   // A list that a client has kept since before the assistant got an alias still works.
-  const assistant = await services.host.assistants.named(party.workspaceId, name.slice(prefix.length));
-  if (assistant === null || !mayUse(party, assistant.record.id)) return null;
-  return services.host.assistants.refusal(assistant, causeByParty(party, requestId)) === null ? assistant : null;
+  const assistant = await services.host.assistants.named(principal.workspaceId, name.slice(prefix.length));
+  if (assistant === null || !mayUse(principal, assistant.record.id)) return null;
+  return services.host.assistants.refusal(assistant, causeByPrincipal(principal, requestId)) === null
+    ? assistant
+    : null;
 }
 
 /** Asks the assistant. A refusal, and a turn that did not complete, are results too. */
 export async function callTool(
-  { caller: { party }, requestId, services }: Request<PartyCaller>,
+  { caller: { principal }, requestId, services }: Request<PrincipalCaller>,
   assistant: AssistantActor,
   given: unknown,
   asker: Asker,
 ): Promise<CallToolResult> {
   try {
     const { message, session_id: sessionId = null } = askArguments.parse(given ?? {});
-    return resultOf(await ask(party, { assistant, message, sessionId, requestId }, asker, services));
+    return resultOf(await ask(principal, { assistant, message, sessionId, requestId }, asker, services));
   } catch (error) {
     if (error instanceof Failure) return { content: [{ type: 'text', text: error.message }], isError: true };
     throw error;

@@ -10,7 +10,7 @@ import type { Body, Outlet } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
 import { isForeign } from '../../access/own-origins.ts';
 import { comment, eventStreamHeaders } from '../edge/event-stream.ts';
-import { jsonType, type ClientHead, type PartyCaller, type Reply, type Request } from '../request.ts';
+import { jsonType, type ClientHead, type PrincipalCaller, type Reply, type Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import { McpErrors } from './mcp-errors.ts';
@@ -30,7 +30,7 @@ export const onlyPost = ({ requestId }: Request): Reply => ({
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-export async function mcp(request: Request<PartyCaller>): Promise<Reply> {
+export async function mcp(request: Request<PrincipalCaller>): Promise<Reply> {
   const body = request.json as Body;
   if (body.kind === 'too_large')
     return rpcFailure(413, -32600, `The body is larger than ${limits.frontBodyBytesMax} bytes.`);
@@ -71,7 +71,7 @@ function readable(call: Json): Json {
 }
 
 /** A call is answered as an event stream if its client takes one, all else whole. */
-async function serve(request: Request<PartyCaller>, given: unknown): Promise<Reply> {
+async function serve(request: Request<PrincipalCaller>, given: unknown): Promise<Reply> {
   const sdk = await import('@modelcontextprotocol/server');
   const ending = new AbortController();
   const gone = new Promise<null>((resolve) =>
@@ -142,7 +142,7 @@ interface Serving {
 
 /** A server for one request. */
 function openServer(
-  request: Request<PartyCaller>,
+  request: Request<PrincipalCaller>,
   { method, streams, errors }: Serving,
   { Server, ProtocolError, ProtocolErrorCode }: typeof import('@modelcontextprotocol/server'),
 ): Server {

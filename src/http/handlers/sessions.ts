@@ -3,19 +3,19 @@ import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { checkListed, reachSession, retainedSince } from '../../conversation/access-checks.ts';
 import * as conversation from '../../conversation/sessions.ts';
 import { secondsOf } from '../../base/clock.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Session, SessionFilter } from '../../store/store.ts';
 import { sessionView } from '../../conversation/views.ts';
 import type { CreateSessionBody } from '../../base/wire.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
-export async function createSession(request: Request<PartyCaller, unknown, CreateSessionBody>): Promise<Reply> {
+export async function createSession(request: Request<PrincipalCaller, unknown, CreateSessionBody>): Promise<Reply> {
   const { caller, body, requestId, services } = request;
   const { session, replayed } = await conversation.openSession(
-    caller.party,
+    caller.principal,
     body,
-    idempotencyOf(request, caller.party, '/sessions'),
+    idempotencyOf(request, caller.principal, '/sessions'),
     requestId,
     services,
   );
@@ -35,12 +35,12 @@ export const apiChannels: readonly Session['channel'][] = ['api', 'link', 'widge
 export type SessionsQuery = PageFields & { readonly assistant_id?: string; readonly status?: string };
 
 export async function listSessions({
-  caller: { party },
+  caller: { principal },
   query,
   services,
-}: Request<PartyCaller, SessionsQuery>): Promise<Reply> {
-  const assistantIds = await checkListed(party, query.assistant_id, services);
-  const { workspaceId } = party;
+}: Request<PrincipalCaller, SessionsQuery>): Promise<Reply> {
+  const assistantIds = await checkListed(principal, query.assistant_id, services);
+  const { workspaceId } = principal;
   const filter = await sessionFilter(workspaceId, { assistantIds, channels: apiChannels }, query, services);
   return list(
     pageRequest(query, 'desc'),
@@ -64,24 +64,24 @@ export const sessionFilter = async (
   now: secondsOf(services.clock.now()),
 });
 
-export async function getSession({ caller, params, services }: Request<PartyCaller>): Promise<Reply> {
+export async function getSession({ caller, params, services }: Request<PrincipalCaller>): Promise<Reply> {
   return {
     status: 200,
     json: sessionView(
-      await reachSession(caller.party, params.id!, services),
+      await reachSession(caller.principal, params.id!, services),
       services.clock.now(),
-      caller.party.channel,
+      caller.principal.channel,
     ),
   };
 }
 
-export async function endSession({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+export async function endSession({ caller, params, requestId, services }: Request<PrincipalCaller>): Promise<Reply> {
   return {
     status: 200,
     json: sessionView(
-      await conversation.endSession(caller.party, params.id!, requestId, services),
+      await conversation.endSession(caller.principal, params.id!, requestId, services),
       services.clock.now(),
-      caller.party.channel,
+      caller.principal.channel,
     ),
   };
 }

@@ -1,6 +1,6 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech, type SpeechWish } from '../../conversation/speech.ts';
-import { causeByParty, voiceCaller } from '../../conversation/party.ts';
+import { causeByPrincipal, voiceCaller } from '../../conversation/principal.ts';
 import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/access-checks.ts';
 import {
   checkSpeaks,
@@ -12,7 +12,7 @@ import {
 } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Session } from '../../store/store.ts';
 import { voiceView } from '../../conversation/views.ts';
@@ -23,7 +23,7 @@ import { listOfAll, type PageFields } from './lists.ts';
 
 const audible = /[\p{L}\p{N}]/u;
 
-export const speech = (request: Request<PartyCaller, unknown, SpeechBody>): Promise<Reply> =>
+export const speech = (request: Request<PrincipalCaller, unknown, SpeechBody>): Promise<Reply> =>
   speak(request, null, async () => {});
 
 /**
@@ -31,19 +31,23 @@ export const speech = (request: Request<PartyCaller, unknown, SpeechBody>): Prom
  * provider's.
  */
 export async function speak(
-  { caller, body, services, requestId, head }: Request<PartyCaller, unknown, SpeechBody>,
+  { caller, body, services, requestId, head }: Request<PrincipalCaller, unknown, SpeechBody>,
   sessionId: string | null,
   admit: (session: Session | null) => Promise<void>,
 ): Promise<Reply> {
   checkText(body.text);
-  const assistant = await reachAssistant(caller.party, body.assistant_id, services);
-  const session = sessionId === null ? null : await reachSession(caller.party, sessionId, services);
+  const assistant = await reachAssistant(caller.principal, body.assistant_id, services);
+  const session = sessionId === null ? null : await reachSession(caller.principal, sessionId, services);
   const chosen = chosenVoice(assistant, body, services);
   if (session !== null) checkOpen(session, services);
-  checkSpeaks(caller.party, assistant, causeByParty(caller.party, requestId), services);
+  checkSpeaks(caller.principal, assistant, causeByPrincipal(caller.principal, requestId), services);
   await admit(session);
   const { format = 'wav', voice = null, speed = 1, stream = true, text } = body;
-  const by = { caller: voiceCaller(caller.party, services.clock.now()), keyId: keyOf(caller.party), counted: true };
+  const by = {
+    caller: voiceCaller(caller.principal, services.clock.now()),
+    keyId: keyOf(caller.principal),
+    counted: true,
+  };
   const wish = { ...by, text, format: format as SpeechFormat, voice, speed, stream };
   return replyWithSpeech(assistant, chosen, wish, { head, requestId, services });
 }
@@ -119,10 +123,10 @@ interface VoicesFields extends PageFields {
   readonly assistant_id: string;
 }
 
-export async function listVoices({ caller, query, services }: Request<PartyCaller, VoicesFields>): Promise<Reply> {
-  const assistant = await services.host.assistants.of(caller.party.workspaceId, query.assistant_id);
+export async function listVoices({ caller, query, services }: Request<PrincipalCaller, VoicesFields>): Promise<Reply> {
+  const assistant = await services.host.assistants.of(caller.principal.workspaceId, query.assistant_id);
   // An assistant that the key may not use does not exist in a list (contract 8).
-  if (assistant === null || !mayUse(caller.party, query.assistant_id)) throw new Failure('assistant_not_found');
+  if (assistant === null || !mayUse(caller.principal, query.assistant_id)) throw new Failure('assistant_not_found');
   return voicesOf(assistant, query, services);
 }
 

@@ -2,7 +2,7 @@
 import { reachSession } from '../../conversation/access-checks.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { StoreUnavailable, type Store, type TurnPlace } from '../../store/store.ts';
 import { codePoints, textBehind } from '../../base/text.ts';
@@ -11,13 +11,13 @@ import { replyFlowing } from './flowing.ts';
 import { frameOf, listReply, pageRequest, writePage, type PageFields } from './lists.ts';
 
 export async function transcript({
-  caller: { party },
+  caller: { principal },
   params,
   query,
   services,
-}: Request<PartyCaller, PageFields>): Promise<Reply> {
-  const { id } = await reachSession(party, params.id!, services);
-  return transcriptPage(party.workspaceId, id, party.channel, query, services);
+}: Request<PrincipalCaller, PageFields>): Promise<Reply> {
+  const { id } = await reachSession(principal, params.id!, services);
+  return transcriptPage(principal.workspaceId, id, principal.channel, query, services);
 }
 
 export async function transcriptPage(

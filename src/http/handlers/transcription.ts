@@ -2,7 +2,7 @@
 import { publicAddress } from '../../access/own-origins.ts';
 import type { SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
-import { causeByParty, type Party } from '../../conversation/party.ts';
+import { causeByPrincipal, type Principal } from '../../conversation/principal.ts';
 import {
   checkOpen,
   checkPermission,
@@ -17,46 +17,52 @@ import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import { limits } from '../../base/limits.ts';
-import type { PartyCaller, Reply, Request, TokenCaller } from '../request.ts';
+import type { PrincipalCaller, Reply, Request, TokenCaller } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Session } from '../../store/store.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../../base/wire.ts';
 
 export const createTranscriptionToken = (
-  request: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
+  request: Request<PrincipalCaller, unknown, CreateTranscriptionTokenBody>,
 ): Promise<Reply> => mintToken(request, async () => {});
 
 /** `admit` charges the caller's limits, after every other check but the provider's. */
 export async function mintToken(
-  { caller, body, head, requestId, services }: Request<PartyCaller, unknown, CreateTranscriptionTokenBody>,
+  { caller, body, head, requestId, services }: Request<PrincipalCaller, unknown, CreateTranscriptionTokenBody>,
   admit: (session: Session | null) => Promise<void>,
 ): Promise<Reply> {
-  const { party } = caller;
+  const { principal } = caller;
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
-  const assistant = await findAssistant(party, assistantId, services);
-  await admit(await checkUse(party, assistant, sessionId, requestId, services));
+  const assistant = await findAssistant(principal, assistantId, services);
+  await admit(await checkUse(principal, assistant, sessionId, requestId, services));
   const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
   // The models for listening are loaded by the time that the socket opens.
   services.voice.warm(provider);
-  return tokenReply('transcription', party, { id: services.ids.make('tok'), assistantId, sessionId }, head, services);
+  return tokenReply(
+    'transcription',
+    principal,
+    { id: services.ids.make('tok'), assistantId, sessionId },
+    head,
+    services,
+  );
 }
 
-/** A token for one socket of the party's, with the address that it opens the socket at. */
+/** A token for one socket of the principal's, with the address that it opens the socket at. */
 export function tokenReply(
   use: SocketUse,
-  party: Party,
+  principal: Principal,
   opens: Pick<TokenClaims, 'id' | 'assistantId' | 'sessionId'>,
   head: Request['head'],
   services: Services,
 ): Reply {
   const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
   const holder = {
-    kind: party.kind === 'visitor' ? 'visitor' : party.channel === 'console' ? 'person' : 'key',
-    id: party.id,
+    kind: principal.kind === 'visitor' ? 'visitor' : principal.channel === 'console' ? 'person' : 'key',
+    id: principal.id,
   } as const;
   const tokens = use === 'call' ? services.callTokens : services.transcriptionTokens;
-  const token = tokens.seal({ ...opens, workspaceId: party.workspaceId, holder, untilMs: expiresAt * 1000 });
+  const token = tokens.seal({ ...opens, workspaceId: principal.workspaceId, holder, untilMs: expiresAt * 1000 });
   return {
     status: 201,
     json: {
@@ -73,18 +79,18 @@ export function tokenReply(
  * and open, then the assistant's state. Returns the session.
  */
 async function checkUse(
-  party: Party,
+  principal: Principal,
   assistant: AssistantActor,
   sessionId: string | null,
   requestId: string,
   services: Services,
 ): Promise<Session | null> {
   const { id } = assistant.record;
-  const session = sessionId === null ? null : await readSession(party.workspaceId, sessionId, services);
-  if (session !== null) checkVisible(session, party);
-  for (const used of [id, session?.assistantId ?? id]) checkPermission(party, used);
+  const session = sessionId === null ? null : await readSession(principal.workspaceId, sessionId, services);
+  if (session !== null) checkVisible(session, principal);
+  for (const used of [id, session?.assistantId ?? id]) checkPermission(principal, used);
   if (session !== null) checkSession(session, id, services);
-  checkSpeaks(party, assistant, causeByParty(party, requestId), services);
+  checkSpeaks(principal, assistant, causeByPrincipal(principal, requestId), services);
   return session;
 }
 
@@ -105,14 +111,14 @@ export async function openTranscription(
   upgrade: Upgrade,
   headers: ResponseHeaders,
 ): Promise<void> {
-  const { claims, party, protocol } = caller;
+  const { claims, principal, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
-  const assistant = await reachAssistant(party, claims.assistantId, services);
+  const assistant = await reachAssistant(principal, claims.assistantId, services);
   const chosen = voiceOf(assistant, services);
   checkLanguage(query.language, chosen);
-  const session = await checkUse(party, assistant, claims.sessionId, requestId, services);
-  checkRoom(party, services);
+  const session = await checkUse(principal, assistant, claims.sessionId, requestId, services);
+  checkRoom(principal, services);
   const ready = await readyVoice(assistant, chosen, services);
 
   const { host } = services;
@@ -121,13 +127,22 @@ export async function openTranscription(
     workspaceId: claims.workspaceId,
     tokenUntilMs: claims.untilMs,
     expiresAt: session?.expiresAt ?? null,
-    cause: causeByParty(party, requestId),
+    cause: causeByPrincipal(principal, requestId),
   };
   if (upgrade.gone) return;
   if (!(await host.sockets.spend(facts, requestId))) throw new Failure('invalid_token');
   const actor = await host.sockets.open(facts);
   actor.send({ type: 'open', at: Math.min(services.clock.now(), claims.untilMs - 1), refusal: null });
-  const socket = new TranscriptionSocket({ actor, assistant, session, party, ready, settings, requestId, services });
+  const socket = new TranscriptionSocket({
+    actor,
+    assistant,
+    session,
+    principal,
+    ready,
+    settings,
+    requestId,
+    services,
+  });
   upgrade.onGone(() => socket.closed());
   upgrade.accept(socket, headers, protocol ?? '');
 }

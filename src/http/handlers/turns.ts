@@ -1,30 +1,30 @@
 /** `POST /sessions/{id}/turns/{turn_id}/abort` and `GET /sessions/{id}/turns/{turn_id}/events`. */
 import * as conversation from '../../conversation/turns.ts';
 import { Failure } from '../../base/errors.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { turnView } from '../../conversation/views.ts';
 import { streamReply } from './stream.ts';
 
-export async function abortTurn({ caller, params, requestId, services }: Request<PartyCaller>): Promise<Reply> {
+export async function abortTurn({ caller, params, requestId, services }: Request<PrincipalCaller>): Promise<Reply> {
   return {
     status: 200,
-    json: turnView(await conversation.abortTurn(caller.party, params.id!, params.turn_id!, requestId, services)),
+    json: turnView(await conversation.abortTurn(caller.principal, params.id!, params.turn_id!, requestId, services)),
   };
 }
 
-export async function turnEvents(request: Request<PartyCaller, { after?: number }>): Promise<Reply> {
+export async function turnEvents(request: Request<PrincipalCaller, { after?: number }>): Promise<Reply> {
   const { caller, params, services } = request;
   const cursor = cursorOf(request);
-  const turn = await conversation.reachTurn(caller.party, params.id!, params.turn_id!, services);
+  const turn = await conversation.reachTurn(caller.principal, params.id!, params.turn_id!, services);
   if (cursor.position !== null && cursor.position > turn.log.stored)
     throw new Failure('invalid_field', { field: cursor.field });
-  return streamReply(turn, { cursor: cursor.position, channel: caller.party.channel }, services);
+  return streamReply(turn, { cursor: cursor.position, channel: caller.principal.channel }, services);
 }
 
 /**
  * Returns the cursor to resume from: `?after=` wins over `Last-Event-ID`; without either, the beginning (contract 12).
  */
-function cursorOf({ query, head }: Pick<Request<PartyCaller, { after?: number }>, 'query' | 'head'>): {
+function cursorOf({ query, head }: Pick<Request<PrincipalCaller, { after?: number }>, 'query' | 'head'>): {
   position: number | null;
   field: string;
 } {

@@ -3,7 +3,7 @@ import { secondsOf } from '../../base/clock.ts';
 import { checkListed } from '../../conversation/access-checks.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { UsageBucket, UsageCounts, UsageQuery } from '../../store/store.ts';
 import { usageCountsView } from '../../conversation/views.ts';
@@ -20,11 +20,15 @@ export interface UsageFields {
 const daySeconds = 86_400;
 const clockToleranceSeconds = 5;
 
-export async function usage({ caller: { party }, query, services }: Request<PartyCaller, UsageFields>): Promise<Reply> {
+export async function usage({
+  caller: { principal },
+  query,
+  services,
+}: Request<PrincipalCaller, UsageFields>): Promise<Reply> {
   const window = usageWindow(query, services);
   return usageReply(
-    party.workspaceId,
-    { assistantIds: await checkListed(party, query.assistant_id, services) },
+    principal.workspaceId,
+    { assistantIds: await checkListed(principal, query.assistant_id, services) },
     window,
     services,
   );

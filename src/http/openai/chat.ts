@@ -5,15 +5,15 @@ import { limits } from '../../base/limits.ts';
 import type { ChatCompletionBody } from '../../base/wire.ts';
 import { abortOnLeave, converseThroughAdapter, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
-import type { ClientHead, PartyCaller, Reply, Request } from '../request.ts';
+import type { ClientHead, PrincipalCaller, Reply, Request } from '../request.ts';
 import { completionView, streamCompletion, type Completion } from './completion.ts';
 import { failedReply } from './failed.ts';
 import { checkWishes, readWishes } from './functions.ts';
 import { readMessages } from './messages.ts';
 
-export async function chatCompletions(request: Request<PartyCaller, unknown, ChatCompletionBody>): Promise<Reply> {
+export async function chatCompletions(request: Request<PrincipalCaller, unknown, ChatCompletionBody>): Promise<Reply> {
   const {
-    caller: { party },
+    caller: { principal },
     body,
     head,
     requestId,
@@ -23,17 +23,17 @@ export async function chatCompletions(request: Request<PartyCaller, unknown, Cha
   checkRefused(body);
   const { prompt, ...message } = readMessages(body.messages, conversation === null);
   const wishes = readWishes(body);
-  const assistant = await reachModel(party, body.model, services);
+  const assistant = await reachModel(principal, body.model, services);
   await checkWishes(wishes, assistant, 'response_format', services);
   const settings = { ...wishes, prompt, outputTokensMax: lowestBound(body.max_tokens, body.max_completion_tokens) };
-  const remember = idempotencyOf(request, party, '/v1/chat/completions');
+  const remember = idempotencyOf(request, principal, '/v1/chat/completions');
   const { session, turn, replayed, ended } = await converseThroughAdapter(
-    party,
+    principal,
     assistant,
     { ...message, settings, conversation, remember, requestId },
     services,
   );
-  if (!replayed) abortOnLeave(party, session.id, turn, requestId, (callback) => head.onGone(callback), services);
+  if (!replayed) abortOnLeave(principal, session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = {
     'x-session-id': session.id,
     'x-turn-id': turn.turnId,

@@ -3,7 +3,7 @@ import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { checkConverses, isListed, reachModel } from '../../conversation/protocol-adapter.ts';
 import { assistantsPage } from '../handlers/assistants.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Assistant } from '../../store/store.ts';
 
 const modelView = ({ id, alias, name, createdAt }: Assistant) => ({
@@ -15,11 +15,11 @@ const modelView = ({ id, alias, name, createdAt }: Assistant) => ({
 });
 
 /** Clients of this API know no pages. */
-export async function listModels({ caller: { party }, services }: Request<PartyCaller>): Promise<Reply> {
+export async function listModels({ caller: { principal }, services }: Request<PrincipalCaller>): Promise<Reply> {
   const data: object[] = [];
   for (let after: string | null = null; ;) {
     const { items, next }: Awaited<ReturnType<typeof assistantsPage>> = await assistantsPage(
-      party,
+      principal,
       { limit: limits.listMax, after, order: 'desc' },
       services,
     );
@@ -32,12 +32,12 @@ export async function listModels({ caller: { party }, services }: Request<PartyC
 }
 
 export async function getModel({
-  caller: { party },
+  caller: { principal },
   params,
   requestId,
   services,
-}: Request<PartyCaller>): Promise<Reply> {
-  const assistant = await reachModel(party, params.id!, services);
-  checkConverses(party, assistant, requestId, services);
+}: Request<PrincipalCaller>): Promise<Reply> {
+  const assistant = await reachModel(principal, params.id!, services);
+  checkConverses(principal, assistant, requestId, services);
   return { status: 200, json: modelView(assistant.record) };
 }

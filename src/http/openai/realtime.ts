@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import type { RealtimeQuery } from '../../base/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
 import { checkConverses, forget, reachModel } from '../../conversation/protocol-adapter.ts';
-import { causeByParty } from '../../conversation/party.ts';
+import { causeByPrincipal } from '../../conversation/principal.ts';
 import { checkOpen, reachSession } from '../../conversation/access-checks.ts';
 import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
 import { openSession } from '../../conversation/sessions.ts';
@@ -23,28 +23,28 @@ export async function openRealtime(
   headers: ResponseHeaders,
 ): Promise<void> {
   const {
-    caller: { party },
+    caller: { principal },
     query,
     head,
     requestId,
     services,
   } = request;
-  const cause = causeByParty(party, requestId);
-  const assistant = await reachModel(party, query.model, services);
-  const known = query.session_id === undefined ? null : await reachSession(party, query.session_id, services);
+  const cause = causeByPrincipal(principal, requestId);
+  const assistant = await reachModel(principal, query.model, services);
+  const known = query.session_id === undefined ? null : await reachSession(principal, query.session_id, services);
   if (known !== null && known.assistantId !== assistant.record.id)
     throw new Failure('invalid_field', { field: 'model' });
   if (known !== null) checkOpen(known, services);
-  checkConverses(party, assistant, requestId, services);
-  checkSpeaks(party, assistant, cause, services);
-  checkRoom(party, services);
+  checkConverses(principal, assistant, requestId, services);
+  checkSpeaks(principal, assistant, cause, services);
+  checkRoom(principal, services);
   const ready = await readyVoice(assistant, voiceOf(assistant, services), services);
   services.voice.warm(ready.provider);
   if (upgrade.gone) return;
   const session =
-    known ?? (await openSession(party, { assistant_id: assistant.record.id }, null, requestId, services)).session;
+    known ?? (await openSession(principal, { assistant_id: assistant.record.id }, null, requestId, services)).session;
   const socket = await socketOn(session, assistant, ready, request).catch(async (error: unknown) => {
-    if (known === null) await forget(party, session, null, requestId, services);
+    if (known === null) await forget(principal, session, null, requestId, services);
     throw error;
   });
   upgrade.onGone(() => socket.closed());
@@ -68,7 +68,7 @@ async function socketOn(
   session: Session,
   assistant: AssistantActor,
   ready: Awaited<ReturnType<typeof readyVoice>>,
-  { caller: { party }, query, head, requestId, services }: Request<KeyCaller, RealtimeQuery>,
+  { caller: { principal }, query, head, requestId, services }: Request<KeyCaller, RealtimeQuery>,
 ): Promise<RealtimeSocket> {
   const { ids, clock } = services;
   const facts = {
@@ -76,11 +76,11 @@ async function socketOn(
     workspaceId: session.workspaceId,
     tokenUntilMs: clock.now() + limits.transcriptionTokenMs,
     expiresAt: session.expiresAt,
-    cause: causeByParty(party, requestId),
+    cause: causeByPrincipal(principal, requestId),
   };
   return new RealtimeSocket({
     ...(await beginCall(session, facts, services)),
-    party,
+    principal,
     assistant,
     ready,
     requestId,

@@ -3,7 +3,7 @@
  */
 import { atTurnEnd } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
-import type { Party } from '../../conversation/party.ts';
+import type { Principal } from '../../conversation/principal.ts';
 import { reachResponse } from '../../conversation/responses.ts';
 import type { Services } from '../../conversation/services.ts';
 import { reachTurn } from '../../conversation/turns.ts';
@@ -20,7 +20,7 @@ const readAtOnce = 16;
  * was never given.
  */
 export async function resolved(
-  party: Party,
+  principal: Principal,
   items: readonly PlacedItem[],
   services: Services,
 ): Promise<readonly PlacedItem[]> {
@@ -35,7 +35,7 @@ export async function resolved(
     const responseId = responseOfItem(id);
     if (responseId === null) throw new Failure('invalid_field', { field: path });
     if (!outputs.has(responseId)) {
-      outputs.set(responseId, await outputsOf(party, responseId, services));
+      outputs.set(responseId, await outputsOf(principal, responseId, services));
       if (outputs.size % readAtOnce === 0) await new Promise<void>((resolve) => atTurnEnd(resolve));
     }
     const referred = outputs.get(responseId)?.get(id);
@@ -46,10 +46,10 @@ export async function resolved(
 }
 
 /** The items of a response by their ids; null if the caller has no such response. */
-async function outputsOf(party: Party, responseId: string, services: Services): Promise<Output | null> {
+async function outputsOf(principal: Principal, responseId: string, services: Services): Promise<Output | null> {
   try {
-    const { turnId, session } = await reachResponse(party, responseId, services);
-    const turn = await reachTurn(party, session.id, turnId, services);
+    const { turnId, session } = await reachResponse(principal, responseId, services);
+    const turn = await reachTurn(principal, session.id, turnId, services);
     return new Map(
       (outputOf(turn, turn.log.terminal) as (Item & { readonly id: string })[]).map((item) => [item.id, item]),
     );

@@ -4,14 +4,14 @@ import { Failure } from '../../base/errors.ts';
 import type { ResponseBody } from '../../base/wire.ts';
 import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
-import type { Party } from '../../conversation/party.ts';
+import type { Principal } from '../../conversation/principal.ts';
 import { findAssistant, reachSession } from '../../conversation/access-checks.ts';
 import { reachResponse, respond, responseIdOf, sessionAfter, type Echoed } from '../../conversation/responses.ts';
 import type { Services } from '../../conversation/services.ts';
 import { endSession } from '../../conversation/sessions.ts';
 import { reachTurn } from '../../conversation/turns.ts';
 import type { Session } from '../../store/store.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { failedReply } from './failed.ts';
 import { lowestBound } from './chat.ts';
 import { checkWishes, readResponseWishes } from './functions.ts';
@@ -20,9 +20,9 @@ import { resolved } from './references.ts';
 import { outputOf, responseView, type ResponseOf } from './response.ts';
 import { streamResponse } from './response-stream.ts';
 
-export async function createResponse(request: Request<PartyCaller, unknown, ResponseBody>): Promise<Reply> {
+export async function createResponse(request: Request<PrincipalCaller, unknown, ResponseBody>): Promise<Reply> {
   const {
-    caller: { party },
+    caller: { principal },
     body,
     head,
     requestId,
@@ -31,11 +31,11 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
   checkPlace(body);
   const goesOn = body.previous_response_id !== undefined || body.conversation !== undefined;
   const items = placedItems(body.input);
-  const { prompt, ...message } = goesOn ? readNewInput(items) : readInput(await resolved(party, items, services));
+  const { prompt, ...message } = goesOn ? readNewInput(items) : readInput(await resolved(principal, items, services));
   const wishes = readResponseWishes(body);
-  const assistant = await reachModel(party, body.model, services);
-  const remember = idempotencyOf(request, party, '/v1/responses');
-  const session = await sessionOf(party, body, remember, services);
+  const assistant = await reachModel(principal, body.model, services);
+  const remember = idempotencyOf(request, principal, '/v1/responses');
+  const session = await sessionOf(principal, body, remember, services);
   if (session !== null && session.assistantId !== assistant.record.id)
     throw new Failure('invalid_field', { field: 'model' });
   await checkWishes(wishes, assistant, 'text.format', services);
@@ -51,19 +51,21 @@ export async function createResponse(request: Request<PartyCaller, unknown, Resp
     outputTokensMax,
   };
   const begun = await respond(
-    party,
+    principal,
     assistant,
     { ...message, settings, model: body.model, session, previous, stored, echoed: echoedOf(body), remember, requestId },
     services,
   );
   const { turn, replayed, ended } = begun;
-  if (!replayed) abortOnLeave(party, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
+  if (!replayed)
+    abortOnLeave(principal, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = {
     'x-session-id': begun.session.id,
     'x-turn-id': turn.turnId,
     ...(replayed && { 'idempotent-replayed': 'true' }),
   };
-  const times = () => (replayed ? services.store.turns.read(party.workspaceId, begun.session.id, turn.turnId) : null);
+  const times = () =>
+    replayed ? services.store.turns.read(principal.workspaceId, begun.session.id, turn.turnId) : null;
   const response: ResponseOf = {
     ...{
       turn,
@@ -116,22 +118,33 @@ function checkPlace({ previous_response_id: previous, conversation, store }: Res
 
 /** Returns the session that the response continues; null for a new one. */
 async function sessionOf(
-  party: Party,
+  principal: Principal,
   { previous_response_id: previous, conversation }: ResponseBody,
   remember: Idempotency | null,
   services: Services,
 ): Promise<Session | null> {
-  if (previous !== undefined) return sessionAfter(party, previous, remember, services);
+  if (previous !== undefined) return sessionAfter(principal, previous, remember, services);
   if (conversation === undefined) return null;
-  return reachSession(party, typeof conversation === 'string' ? conversation : conversation.id, services);
+  return reachSession(principal, typeof conversation === 'string' ? conversation : conversation.id, services);
 }
 
-export async function getResponse({ caller: { party }, params, services }: Request<PartyCaller>): Promise<Reply> {
-  const { turnId, session, model, previous, stored, echoed = {} } = await reachResponse(party, params.id!, services);
+export async function getResponse({
+  caller: { principal },
+  params,
+  services,
+}: Request<PrincipalCaller>): Promise<Reply> {
+  const {
+    turnId,
+    session,
+    model,
+    previous,
+    stored,
+    echoed = {},
+  } = await reachResponse(principal, params.id!, services);
   const [turn, kept, assistant] = await Promise.all([
-    reachTurn(party, session.id, turnId, services),
-    services.store.turns.read(party.workspaceId, session.id, turnId),
-    findAssistant(party, session.assistantId, services).catch(() => null),
+    reachTurn(principal, session.id, turnId, services),
+    services.store.turns.read(principal.workspaceId, session.id, turnId),
+    findAssistant(principal, session.assistantId, services).catch(() => null),
   ]);
   if (kept === null) throw new Failure('turn_not_found');
   const { terminal } = turn.log;
@@ -159,12 +172,12 @@ export async function getResponse({ caller: { party }, params, services }: Reque
 
 /** Ends the session of the response, which stays readable. */
 export async function deleteResponse({
-  caller: { party },
+  caller: { principal },
   params,
   requestId,
   services,
-}: Request<PartyCaller>): Promise<Reply> {
-  const { turnId, session } = await reachResponse(party, params.id!, services);
-  await endSession(party, session.id, requestId, services);
+}: Request<PrincipalCaller>): Promise<Reply> {
+  const { turnId, session } = await reachResponse(principal, params.id!, services);
+  await endSession(principal, session.id, requestId, services);
   return { status: 200, json: { id: responseIdOf(turnId), object: 'response', deleted: true } };
 }

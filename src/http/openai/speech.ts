@@ -4,7 +4,7 @@ import type { CompletionSpeechBody } from '../../base/wire.ts';
 import { reachModel } from '../../conversation/protocol-adapter.ts';
 import { voiceOf } from '../../conversation/voice-call.ts';
 import { speech } from '../handlers/speech.ts';
-import type { PartyCaller, Reply, Request } from '../request.ts';
+import type { PrincipalCaller, Reply, Request } from '../request.ts';
 
 /** The fields of `POST /speech`, by the names that they have here. */
 const names: Readonly<Record<string, string>> = { text: 'input', assistant_id: 'model', format: 'response_format' };
@@ -26,9 +26,9 @@ const openaiVoices: ReadonlySet<string> = new Set([
   'cedar',
 ]);
 
-export async function audioSpeech(request: Request<PartyCaller, unknown, CompletionSpeechBody>): Promise<Reply> {
+export async function audioSpeech(request: Request<PrincipalCaller, unknown, CompletionSpeechBody>): Promise<Reply> {
   const { model, input, response_format: format = 'mp3', voice, speed } = request.body;
-  const assistant = await reachModel(request.caller.party, model, request.services);
+  const assistant = await reachModel(request.caller.principal, model, request.services);
   const { provider } = voiceOf(assistant, request.services);
   // Clients of that API name one of its voices, since they must name one.
   const isOwn = voice === undefined || (openaiVoices.has(voice) && provider?.takesVoice(voice) === false);

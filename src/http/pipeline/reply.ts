@@ -265,8 +265,8 @@ export function record(exchange: Answerable, status: number, course: Course, ser
     route: route?.path ?? null,
     status,
     duration_ms: Math.round((services.clock.monotonic() - course.startedAt) * 1000) / 1000,
-    key_id: caller?.kind === 'key' ? caller.party.id : undefined,
-    workspace_id: caller?.kind === 'key' ? caller.party.workspaceId : undefined,
+    key_id: caller?.kind === 'key' ? caller.principal.id : undefined,
+    workspace_id: caller?.kind === 'key' ? caller.principal.workspaceId : undefined,
     address: mayBeOfVisitor(exchange, course) ? undefined : clientAddress(exchange, services.config.trustedProxies),
     gone: exchange.gone || undefined,
   });
@@ -279,4 +279,4 @@ export function record(exchange: Answerable, status: number, course: Course, ser
 const mayBeOfVisitor = ({ path }: Answerable, { route, caller }: Course): boolean =>
   isLink(path) ||
   isLinkFile(path) ||
-  (route?.caller === 'token' && !(caller?.kind === 'token' && caller.party.kind === 'key'));
+  (route?.caller === 'token' && !(caller?.kind === 'token' && caller.principal.kind === 'key'));

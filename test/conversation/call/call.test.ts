@@ -30,7 +30,7 @@ function scene() {
     services: { clock, host },
     session: { id: 'ses_1' },
     ready: {},
-    party: { channel: 'api', id: 'key_1', workspaceId: 'wks_1' },
+    principal: { channel: 'api', id: 'key_1', workspaceId: 'wks_1' },
     requestId: 'req_1',
     send: (message: object) => told.push(message),
   };

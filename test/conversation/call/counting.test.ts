@@ -61,7 +61,7 @@ function opened(
       services: services as never,
     },
     ...{
-      party: { channel, workspaceId: 'wks_a' } as never,
+      principal: { channel, workspaceId: 'wks_a' } as never,
       assistant: { record: { workspaceId: 'wks_a', id: 'asst_a', greeting: null } } as never,
       ready: { provider: { partials: true }, settings: {} } as never,
     },

@@ -105,7 +105,7 @@ function opened(
     ...{
       actor,
       session,
-      party: visitor,
+      principal: visitor,
       requestId: 'req_a',
       ready: ready as never,
       assistant: { record } as never,

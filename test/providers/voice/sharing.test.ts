@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { openHouse, type House } from '../../api/house.ts';
 import { linked, Visit } from '../../pages/link/visits.ts';
 import { WheelClock } from '../../../src/base/clock.ts';
-import { voiceCaller, type Party } from '../../../src/conversation/party.ts';
+import { voiceCaller, type Principal } from '../../../src/conversation/principal.ts';
 import { VoiceProcesses } from '../../../src/providers/voice/processes.ts';
 
 const signal = new AbortController().signal;
@@ -88,7 +88,7 @@ async function besideVisitors(t: Test, house: House): Promise<void> {
 }
 
 t.test('a caller is a key, a person, or the address of visitors', (t) => {
-  const party = (kind: Party['kind'], id: string): Party => ({
+  const principal = (kind: Principal['kind'], id: string): Principal => ({
     workspaceId: 'wks_a',
     id,
     kind,
@@ -96,14 +96,14 @@ t.test('a caller is a key, a person, or the address of visitors', (t) => {
     channel: 'api',
     assistantIds: null,
   });
-  const visitor = (id: string, address: string): Party => ({
-    ...party('visitor', id),
+  const visitor = (id: string, address: string): Principal => ({
+    ...principal('visitor', id),
     visitor: { addressKey: () => address },
   });
   const callers = [
-    party('key', 'key_1'),
-    party('key', 'key_2'),
-    party('person', 'prs_1'),
+    principal('key', 'key_1'),
+    principal('key', 'key_2'),
+    principal('person', 'prs_1'),
     visitor('vis_1', 'a'),
     visitor('vis_2', 'b'),
   ];

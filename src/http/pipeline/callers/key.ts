@@ -53,7 +53,7 @@ function tellStanding(actor: KeyActor, course: Course, keys: Keys): void {
 
 function callerOf(actor: KeyActor): KeyCaller {
   const { id, name, workspaceId, assistantIds } = actor.record;
-  return { kind: 'key', actor, party: { workspaceId, id, kind: 'key', name, channel: 'api', assistantIds } };
+  return { kind: 'key', actor, principal: { workspaceId, id, kind: 'key', name, channel: 'api', assistantIds } };
 }
 
 /** The subprotocol in which a browser's Realtime client presents its key (contract 18). */

@@ -1,6 +1,6 @@
 /** A token that is good for one socket: a transcription (contract 8) or a call (contract 18). */
 import type { SocketTokens, TokenClaims } from '../../../access/socket-tokens.ts';
-import type { Party } from '../../../conversation/party.ts';
+import type { Principal } from '../../../conversation/principal.ts';
 import { Failure } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
 import type { TokenCaller } from '../../request.ts';
@@ -20,7 +20,7 @@ const byToken = (
     const claims = tokensOf(services).open(token);
     if (claims === null || services.clock.now() >= claims.untilMs || isSpent(claims.id, services))
       throw new Failure('invalid_token');
-    return { kind, claims, protocol, party: await holderOf(claims, head, services) };
+    return { kind, claims, protocol, principal: await holderOf(claims, head, services) };
   },
   charge: () => null,
 });
@@ -41,7 +41,7 @@ async function holderOf(
   { workspaceId, holder, assistantId }: TokenClaims,
   head: RequestHead,
   services: Services,
-): Promise<Party> {
+): Promise<Principal> {
   const { kind, id } = holder;
   if (kind === 'person') return { workspaceId, id, kind, name: id, channel: 'console', assistantIds: null };
   const visitor = { addressKey: addressKeyOf(head, services) };

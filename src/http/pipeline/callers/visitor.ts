@@ -72,7 +72,7 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     return {
       kind: 'visitor',
       assistant,
-      party: {
+      principal: {
         workspaceId,
         id,
         kind: 'visitor',
