@@ -30,7 +30,7 @@ function opened(
       ids: { secret: () => 'id' },
       log: { warn: () => {}, error: () => {} },
       draining: false,
-      voice: { ear: () => (ears.opened++, ear) },
+      voice: { turnDetector: () => (ears.opened++, ear) },
     },
     store: {
       leaseMs: null,
