@@ -197,7 +197,7 @@ What events, turns, streams and sessions cost here, against goals and beside oth
 Written by \`npm run bench -- --write\`; no figure is typed by hand, but why a goal is missed is. A run may ask some of the questions: the others stay as their last run
 found them. CPU time is user and system time of the server with its threads and children, as the operating system counts it. Contenders take turns over the rounds
 after warm-ups that are thrown away; figures are medians, and a ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly
-disturbs its neighbour too.
+disturbs its neighbour too. What was measured and tried along the way: [performance notes](performance-notes.md).
 
 The ruler: with "load and provider in C" clients and provider are small programs (\`bench/native\`), the provider answers in one write unless a case says otherwise, and F writes once for each read: a lower F, so higher ratios than by the ruler in Node before. Since 24 November 2026 each pass over a turn's clients has conversations of its own, and for the first text a server is warmed by each way of asking.
 

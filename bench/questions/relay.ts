@@ -64,7 +64,7 @@ const obstacle =
   'The core is full, and so is the one of the load and the provider, which send and check as many: another machine would have to ask.';
 
 const shortWait =
-  'The two goals at this rate pull against each other: what waits less is joined less. Below half a core a piece waits 5 ms at most, above it longer (docs/decisions/0136-the-wait-for-a-beat-follows-the-load.md).';
+  'The two goals at this rate pull against each other: what waits less is joined less. Below half a core a piece waits 5 ms at most, above it longer (docs/decisions/0131-the-wait-for-a-beat-follows-the-load.md).';
 
 const against = (contender: string, name: string, most: number, more: Partial<Goal> = {}): Goal => ({
   text: `${contender} at ${name} ≤ ${most.toFixed(2)} F`,

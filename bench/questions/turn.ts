@@ -25,7 +25,7 @@ async function measure(measurement: Measurement): Promise<Record<string, number>
 }
 
 const obstacle =
-  'The floor keeps nothing. A turn here is also rows in two durable steps, two events of a machine, a key and its budgets, a request to the provider that is built and an answer that is read, usage, metrics, a log line, and the collecting of what all of that leaves behind (docs/decisions/0054-where-a-turns-time-goes.md).';
+  'The floor keeps nothing. A turn here is also rows in two durable steps, two events of a machine, a key and its budgets, a request to the provider that is built and an answer that is read, usage, metrics, a log line, and the collecting of what all of that leaves behind (docs/performance-notes.md).';
 
 const goal = (contender: string, most: number, more: Partial<Goal> = {}): Goal => ({
   text: `${contender} ≤ ${most.toFixed(1)} F`,
