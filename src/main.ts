@@ -43,7 +43,7 @@ import { AddressThrottle, SignInThrottle } from './access/throttle.ts';
 import { watchUnhandled } from './base/unhandled.ts';
 import { socketTokens } from './access/socket-tokens.ts';
 import { ToolClient } from './assistant/tool-client.ts';
-import { toolCaller } from './providers/tool/caller.ts';
+import { toolInvoker } from './providers/tool/invoker.ts';
 import { visitorTokens } from './access/visitor-tokens.ts';
 import { openVault } from './access/vault.ts';
 import { Voices } from './providers/voice/voices.ts';
@@ -110,7 +110,7 @@ export async function serve(config: Config): Promise<void> {
     host,
     models: openModels(config, clock, http),
     voice,
-    tools: new ToolClient({ host, store, vault, caller: toolCaller(http, clock), clock: time, metrics }),
+    tools: new ToolClient({ host, store, vault, invoker: toolInvoker(http, clock), clock: time, metrics }),
     vault,
     ...{
       transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),

@@ -1,5 +1,5 @@
 /** The additions of a protocol adapter to an assistant's settings, for one turn. */
-import type { AnswerFormat, ForcedCall, ModelMessage } from '../providers/model.ts';
+import type { AnswerFormat, ForcedToolCall, ModelMessage } from '../providers/model.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
 
 export interface TurnAdditions {
@@ -12,7 +12,7 @@ export interface TurnAdditions {
   /** The caller's own functions, of the kind `client`. */
   readonly tools: readonly OfferedFunction[];
   /** Absent if the model may answer without a tool call. */
-  readonly forced?: ForcedCall;
+  readonly forced?: ForcedToolCall;
   /** Absent for text. */
   readonly format?: AnswerFormat;
 }

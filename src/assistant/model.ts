@@ -1,7 +1,14 @@
 /** The model of an assistant in one turn: its credential, its budget of history and its tools. */
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
-import type { ForcedCall, ModelCall, ModelMessage, ModelRequest, ModelSink, ToolOffer } from '../providers/model.ts';
+import type {
+  ForcedToolCall,
+  ModelStream,
+  ModelMessage,
+  ModelRequest,
+  ModelSink,
+  ToolOffer,
+} from '../providers/model.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
 import type { Assistant, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
@@ -25,7 +32,7 @@ export interface PreparedRequest {
   /** The number of messages that exceed the budget and are not sent. */
   readonly leftOut: number;
   /** `rounds`: the turn's rounds so far, after the conversation; `offers`: whether tools are offered. */
-  start(sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean): ModelCall;
+  start(sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean): ModelStream;
 }
 
 export class AssistantModel implements TurnModel {
@@ -96,7 +103,7 @@ const noOffers = {};
 function offered(
   offers: readonly ToolOffer[] | undefined,
   areOpen: boolean,
-  forced: ForcedCall | undefined,
+  forced: ForcedToolCall | undefined,
 ): Pick<ModelRequest, 'tools' | 'closedTools' | 'forced'> {
   if (offers === undefined) return noOffers;
   return areOpen ? { tools: offers, forced } : { closedTools: offers };

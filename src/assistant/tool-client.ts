@@ -6,14 +6,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Metrics } from '../base/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
-import { checkArguments, textOf } from '../providers/tool/arguments.ts';
+import { checkArguments, argumentsText } from '../providers/tool/arguments.ts';
 import type {
-  AskedCall,
-  CallContext,
-  CalledFunction,
+  ToolInvocation,
+  ToolCallContext,
+  InvokedFunction,
   OfferedFunction,
   ToolAccess,
-  ToolCaller,
+  ToolInvoker,
   ToolListing,
   ToolResult,
 } from '../providers/tool.ts';
@@ -26,7 +26,7 @@ export interface ToolClientParts {
   readonly host: { readonly tools: ToolRecords; readonly credentials: Credentials };
   readonly store: Pick<Store, 'limits'>;
   readonly vault: Vault;
-  readonly caller: ToolCaller;
+  readonly invoker: ToolInvoker;
   readonly clock: Clock;
   readonly metrics: Pick<Metrics, 'toolCalls' | 'toolSeconds'>;
 }
@@ -69,7 +69,7 @@ export class ToolClient {
   }
 
   /** Sends a call, and counts it. Never rejects. */
-  call(offered: OfferedFunction, call: AskedCall, signal: AbortSignal): Promise<ToolResult> {
+  call(offered: OfferedFunction, call: ToolInvocation, signal: AbortSignal): Promise<ToolResult> {
     return this.#timed(async () => {
       const { toolId } = offered;
       const tool = toolId === null ? null : await this.#parts.host.tools.of(call.context.workspaceId, toolId);
@@ -85,15 +85,15 @@ export class ToolClient {
    */
   async test(
     tool: Tool,
-    { name, parameters }: CalledFunction,
+    { name, parameters }: InvokedFunction,
     input: Readonly<Record<string, unknown>>,
     callId: string,
   ): Promise<ToolResult> {
-    const checked = checkArguments(parameters, textOf(input) ?? tooDeep);
+    const checked = checkArguments(parameters, argumentsText(input) ?? tooDeep);
     if (checked === null) return { status: 'failed', error: this.#counted('arguments') };
     const error = await this.#admit(tool);
     if (error !== null) return { status: 'failed', error };
-    const context: CallContext = {
+    const context: ToolCallContext = {
       workspaceId: tool.workspaceId,
       assistantId: null,
       sessionId: null,
@@ -118,25 +118,25 @@ export class ToolClient {
 
   async #send(
     tool: Tool,
-    { name, parameters }: CalledFunction,
-    call: AskedCall,
+    { name, parameters }: InvokedFunction,
+    call: ToolInvocation,
     signal: AbortSignal,
   ): Promise<ToolResult> {
     const access = await this.#accessOf(tool);
     if (access === null) return { status: 'failed', error: 'refused', didNotAct: true };
     const remoteName = tool.functions.find((one) => one.name === name)?.remoteName ?? name;
-    return this.#parts.caller.call(access, { name: remoteName, parameters }, call, signal);
+    return this.#parts.invoker.invoke(access, { name: remoteName, parameters }, call, signal);
   }
 
   /** The list of an MCP server, or the step at which it could not be read. */
   async list(tool: Tool): Promise<ToolListing> {
     const access = await this.#accessOf(tool);
-    return access === null ? { step: 'connect', error: 'refused' } : this.#parts.caller.list(access);
+    return access === null ? { step: 'connect', error: 'refused' } : this.#parts.invoker.list(access);
   }
 
   /** Ends sessions with tools, within a bound. */
   close(): Promise<void> {
-    return this.#parts.caller.close();
+    return this.#parts.invoker.close();
   }
 
   /** Null for a tool that is not called from here, or whose credential or signing secret cannot be used. */

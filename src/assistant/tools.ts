@@ -2,7 +2,7 @@
 import { limits } from '../base/limits.ts';
 import { isVisitorChannel } from '../host/visitors.ts';
 import type { OfferTaken, ToolOffer } from '../providers/model.ts';
-import type { CallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
+import type { ToolCallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { argumentsOf, checkArguments, argumentsError } from '../providers/tool/arguments.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
@@ -126,7 +126,14 @@ export class AssistantTools implements TurnTools {
     stands: () => Promise<boolean>,
   ): Promise<ToolResult> {
     const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
-    const context: CallContext = { workspaceId, assistantId, sessionId, turnId, channel, ...personOf(this.#session) };
+    const context: ToolCallContext = {
+      workspaceId,
+      assistantId,
+      sessionId,
+      turnId,
+      channel,
+      ...personOf(this.#session),
+    };
     return this.#services.tools.call(offered, { callId, arguments: input, context, stands }, signal);
   }
 }
@@ -135,5 +142,5 @@ export class AssistantTools implements TurnTools {
  * The person of a conversation, as a tool learns of them: known by the backend that opened the session, or on the
  * public link only claimed (contract 13).
  */
-const personOf = ({ channel, visitor, metadata }: Session): Pick<CallContext, 'visitor' | 'metadata' | 'claimed'> =>
+const personOf = ({ channel, visitor, metadata }: Session): Pick<ToolCallContext, 'visitor' | 'metadata' | 'claimed'> =>
   isVisitorChannel(channel) ? { visitor: {}, metadata: {}, claimed: { visitor, metadata } } : { visitor, metadata };

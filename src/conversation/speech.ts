@@ -50,7 +50,7 @@ export async function beginSpeech(
 ): Promise<BegunSpeech> {
   const sentences = sentencesToSpeak(wish.text, sayingOf(provider));
   const pieces = sentences.flatMap(({ pieces, characters }, index) =>
-    pieces.map((sentence, place) => ({ said: sentence, index, characters: place === 0 ? characters : 0 })),
+    pieces.map((sentence, place) => ({ spokenText: sentence, index, characters: place === 0 ? characters : 0 })),
   );
   const stop = new AbortController();
   onGone(() => stop.abort());
@@ -68,7 +68,7 @@ export async function beginSpeech(
     signal: stop.signal,
   };
   const speak = (place: number): Promise<SentenceAudio> => {
-    const { said: sentence, index, characters } = pieces[place]!;
+    const { spokenText: sentence, index, characters } = pieces[place]!;
     begun += characters;
     const audio = provider.speak({ ...choice, text: sentence, index, awaited: place === 0 });
     // Checked once the piece before has been sent.
@@ -133,8 +133,8 @@ function sentencesToSpeak(text: string, saying: Saying): Sentence[] {
   for (const sentence of sentencesAndCode(text)) {
     if (sentence.kind === 'prose') prose += sentence.raw;
     const pieces = piecesOf(sentence, saying, prose)
-      .map(({ said }) => said)
-      .filter((said) => said !== '');
+      .map(({ spokenText }) => spokenText)
+      .filter((spokenText) => spokenText !== '');
     const characters = codePoints(sentence.raw) + silent;
     if (pieces.length > 0) sentences.push({ pieces, characters });
     silent = pieces.length === 0 ? characters : 0;

@@ -1,11 +1,11 @@
 /** The HTTP client to every provider: one pool of connections, the address guard, and the bounds on waiting. */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { guardedLookup, mayCall } from './client/address.ts';
+import { guardedLookup, addressCheck } from './client/address.ts';
 import type { Lookup } from './client/address.ts';
 import { Dialer } from './client/dial.ts';
 import { ProviderExchange } from './client/exchange.ts';
-import type { ProviderBounds, ProviderCall, ProviderListener } from './client/exchange.ts';
+import type { ProviderBounds, ProviderRequest, ProviderListener } from './client/exchange.ts';
 import { Pool } from './client/pool.ts';
 import { speaksHttp2 } from './client/http2-probe.ts';
 import { requestBytes } from './client/request.ts';
@@ -14,7 +14,7 @@ import { targetOf } from './client/target.ts';
 import type { Target } from './client/target.ts';
 import type { Proxy } from './client/tunnel.ts';
 
-export type { ProviderBounds, ProviderCall, ProviderListener } from './client/exchange.ts';
+export type { ProviderBounds, ProviderRequest, ProviderListener } from './client/exchange.ts';
 export type { ProviderGet, ProviderPost } from './client/request.ts';
 
 export const providerBounds: ProviderBounds = {
@@ -31,9 +31,9 @@ export interface ProviderHttp {
    * Sends a request, within the given bounds or the default ones. Never throws, and never calls the listener before it
    * returns.
    */
-  post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderCall;
+  post(post: ProviderPost, listener: ProviderListener, within?: Partial<ProviderBounds>): ProviderRequest;
   /** The same without a body. The provider only looks the answer up, so the time limit is shorter. */
-  get(get: ProviderGet, listener: ProviderListener): ProviderCall;
+  get(get: ProviderGet, listener: ProviderListener): ProviderRequest;
   /** Whether the server of a base URL speaks HTTP/2, which is no protocol of this client. Never rejects. */
   speaksHttp2(baseUrl: string): Promise<boolean>;
   /** Closes every connection; calls in flight fail. */
@@ -61,7 +61,7 @@ export function providerHttp({
   ca,
   proxy = null,
 }: ProviderHttpOptions): ProviderHttp {
-  const guarded = (secure: boolean) => guardedLookup(mayCall(secure, allowPrivate), lookup);
+  const guarded = (secure: boolean) => guardedLookup(addressCheck(secure, allowPrivate), lookup);
   const dialer = new Dialer({
     clock,
     connectMs: bounds.connectMs,
@@ -90,7 +90,7 @@ export function providerHttp({
     asked: ProviderGet | ProviderPost,
     listener: ProviderListener,
     within: ProviderBounds,
-  ): ProviderCall => {
+  ): ProviderRequest => {
     const exchange = new ProviderExchange(clock, within, pool, listener);
     // `queueMicrotask` makes an `AsyncResource` for each call.
     resolved.then(() => send(exchange, asked)).catch(() => exchange.fail('connect', null));

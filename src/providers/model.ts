@@ -10,7 +10,7 @@ export interface SaidMessage {
    * The tool calls that ended a round of the model; each is answered by one of the tool messages that follow. Absent
    * for a round without tool calls.
    */
-  readonly calls?: readonly ModelCallOfTool[];
+  readonly calls?: readonly ModelToolCall[];
   /** The thoughts behind these calls, in their own turn alone (see `ModelSink.keep`). */
   readonly kept?: unknown;
 }
@@ -23,7 +23,7 @@ export interface ToolMessage {
 }
 
 /** A tool call as it is sent to a model; `arguments` is the text of a JSON object. */
-export interface ModelCallOfTool {
+export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
   readonly arguments: string;
@@ -40,7 +40,7 @@ export interface ToolOffer {
 }
 
 /** A call that an answer must have: one of any function that is offered, or of this one. */
-export type ForcedCall = 'any' | { readonly name: string };
+export type ForcedToolCall = 'any' | { readonly name: string };
 
 /** A form of an answer other than text. */
 export type AnswerFormat =
@@ -70,7 +70,7 @@ export interface ModelRequest {
    */
   readonly closedTools?: readonly ToolOffer[] | undefined;
   /** Absent where none is forced, and where no functions are offered. */
-  readonly forced?: ForcedCall | undefined;
+  readonly forced?: ForcedToolCall | undefined;
   /** Absent for text. */
   readonly format?: AnswerFormat | undefined;
   readonly temperature: number | null;
@@ -153,7 +153,7 @@ export interface ModelSink {
   failed(reason: ModelFailure): void;
 }
 
-export interface ModelCall {
+export interface ModelStream {
   /** Stops the answer and closes the upstream request at once. */
   cancel(): void;
   /**
@@ -179,7 +179,7 @@ export interface Model {
    */
   tryKey?(access: ModelAccess): Promise<ModelFailure | null>;
   /** Begins an answer. Never throws, and never calls the sink before it returns. */
-  start(request: ModelRequest, sink: ModelSink): ModelCall;
+  start(request: ModelRequest, sink: ModelSink): ModelStream;
 }
 
 /** Address and key of a provider for requests on a customer's behalf. */

@@ -16,7 +16,7 @@ export interface OfferedFunction extends ToolOffer {
 }
 
 /** The person of a conversation. */
-export interface CallPerson {
+export interface ToolCallPerson {
   readonly visitor: Readonly<Record<string, string | number | boolean>>;
   readonly metadata: Readonly<Record<string, string>>;
 }
@@ -25,21 +25,21 @@ export interface CallPerson {
  * Conversation of a tool call, as the tool receives it; the model cannot change it. The ids are null for a test in the
  * console.
  */
-export interface CallContext extends CallPerson {
+export interface ToolCallContext extends ToolCallPerson {
   readonly workspaceId: string;
   readonly assistantId: string | null;
   readonly sessionId: string | null;
   readonly turnId: string | null;
   readonly channel: string;
   /** Statements of a visitor of the public link, which nothing proves; absent on other channels. */
-  readonly claimed?: CallPerson;
+  readonly claimed?: ToolCallPerson;
 }
 
-export interface AskedCall {
+export interface ToolInvocation {
   /** Id of the tool call, `call_…`: the same on every retry. */
   readonly callId: string;
   readonly arguments: Readonly<Record<string, unknown>>;
-  readonly context: CallContext;
+  readonly context: ToolCallContext;
   /** Whether the turn of the tool call still runs here, asked before a retry. Absent for a tool call outside a turn. */
   stands?(): Promise<boolean>;
 }
@@ -94,15 +94,20 @@ export interface ToolAccess {
 }
 
 /** A function as a tool call names it. */
-export type CalledFunction = Pick<ToolOffer, 'name' | 'parameters'>;
+export type InvokedFunction = Pick<ToolOffer, 'name' | 'parameters'>;
 
 /** Sends tool calls to their tools. */
-export interface ToolCaller {
+export interface ToolInvoker {
   /**
    * Sends a tool call, with retries where the contract allows them, and resolves with its result. Never rejects.
-   * `called`: the function, under its name at the tool. `signal`: cancels the tool call and closes its connection.
+   * `invoked`: the function, under its name at the tool. `signal`: cancels the tool call and closes its connection.
    */
-  call(tool: ToolAccess, called: CalledFunction, asked: AskedCall, signal: AbortSignal): Promise<ToolResult>;
+  invoke(
+    tool: ToolAccess,
+    invoked: InvokedFunction,
+    invocation: ToolInvocation,
+    signal: AbortSignal,
+  ): Promise<ToolResult>;
   /** Lists the tools of an MCP server, or returns the step that failed. Never rejects. */
   list(tool: ToolAccess): Promise<ToolListing>;
   /** Ends sessions with tools, within a bound. */

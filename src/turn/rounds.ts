@@ -5,7 +5,7 @@
 import { limits } from '../base/limits.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../base/text.ts';
-import type { AnswerCut, ModelCall, ModelFailure, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
+import type { AnswerCut, ModelStream, ModelFailure, ModelSink, ModelUsage, OfferTaken } from '../providers/model.ts';
 import { ToolCallRounds, type ToolCallEvents } from './tool-calls.ts';
 import type { PreparedRequest } from '../assistant/model.ts';
 import { sumOf, type TurnParts } from './ports.ts';
@@ -34,7 +34,7 @@ export class ModelRounds implements ModelSink {
   readonly #log: TurnLog;
   readonly #parts: TurnParts;
   /** The answer under way; null between two rounds. */
-  model: ModelCall | null = null;
+  model: ModelStream | null = null;
   /** The tokens of all rounds, as far as the provider has counted them. */
   counted: ModelUsage | null = null;
   /** The tokens of the rounds before this one. */

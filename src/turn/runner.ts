@@ -21,7 +21,7 @@ import { steadyTime, type Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
 import type { TurnFault } from '../base/metrics.ts';
-import type { AnswerCut, ModelCall, ModelFailure, ModelUsage } from '../providers/model.ts';
+import type { AnswerCut, ModelStream, ModelFailure, ModelUsage } from '../providers/model.ts';
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
@@ -250,7 +250,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     this.#send({ type: 'failed', at: this.#now, reason });
   }
 
-  get model(): ModelCall | null {
+  get model(): ModelStream | null {
     return this.#rounds.model;
   }
 

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
 import { codePoints } from '../base/text.ts';
 import type { AnswerCut, ModelMessage } from '../providers/model.ts';
-import { askedCall, resultText } from '../providers/model/history.ts';
+import { modelToolCall, resultText } from '../providers/model/history.ts';
 import { cutOutput, type OfferedFunction, type ToolResult } from '../providers/tool.ts';
 import {
   StoreUnavailable,
@@ -146,7 +146,12 @@ export class ToolCallRounds implements CallsMade {
       const calls = this.made.slice(from, this.#rounds[index + 1]?.from ?? this.made.length);
       const results = calls.map((call) => ({ role: 'tool', callId: call.id, content: resultText(call) }) as const);
       return [
-        { role: 'assistant', content: text, calls: calls.map(askedCall), ...(kept !== undefined && { kept }) } as const,
+        {
+          role: 'assistant',
+          content: text,
+          calls: calls.map(modelToolCall),
+          ...(kept !== undefined && { kept }),
+        } as const,
         ...results,
       ];
     });

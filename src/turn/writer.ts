@@ -4,7 +4,7 @@
  */
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
-import type { ModelCall } from '../providers/model.ts';
+import type { ModelStream } from '../providers/model.ts';
 import { StoreUnavailable, type AppendResult, type StopRequest } from '../store/store.ts';
 import type { Pace } from './pace.ts';
 import type { TurnLog } from './log.ts';
@@ -16,7 +16,7 @@ export interface WriterEvents {
   readonly listens: boolean;
   /** Whether a piece that the store rejected is sent again. */
   readonly retries: boolean;
-  readonly model: ModelCall | null;
+  readonly model: ModelStream | null;
   stored(): void;
   unstored(error: unknown): void;
   taken(): void;

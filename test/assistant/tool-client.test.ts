@@ -62,8 +62,8 @@ function deskWith(tool: Tool, clock: ManualClock) {
     store: {},
     vault,
     clock,
-    caller: {
-      call: async (access: ToolAccess) => (sent.push(access), { status: 'completed', output: '' }),
+    invoker: {
+      invoke: async (access: ToolAccess) => (sent.push(access), { status: 'completed', output: '' }),
       list: async () => [],
     },
     metrics: { toolCalls: { inc: () => {} }, toolSeconds: { observe: () => {} } },

@@ -5,7 +5,7 @@
 import { WheelClock } from '../../src/base/clock.ts';
 import { providerHttp } from '../../src/providers/client.ts';
 import type { ListedTool, ToolAccess } from '../../src/providers/tool.ts';
-import { toolCaller } from '../../src/providers/tool/caller.ts';
+import { toolInvoker } from '../../src/providers/tool/invoker.ts';
 
 interface Wanted {
   readonly name: string;
@@ -14,7 +14,7 @@ interface Wanted {
 
 const clock = new WheelClock();
 const http = providerHttp({ clock, allowPrivate: true });
-const caller = toolCaller(http, clock);
+const caller = toolInvoker(http, clock);
 const tool: ToolAccess = {
   workspaceId: 'ws_1',
   kind: 'mcp',
@@ -56,7 +56,7 @@ for (const [index, { name, arguments: given = {} }] of wanted.entries()) {
   const found = listed.find((one) => one.name === name);
   if (found === undefined) continue;
   const called = { name, parameters: found.parameters ?? {} };
-  const result = await caller.call(
+  const result = await caller.invoke(
     tool,
     called,
     { callId: `call_${index}`, arguments: given, context },

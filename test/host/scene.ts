@@ -6,7 +6,7 @@ import type { LiveSession } from '../../src/turn/in-flight.ts';
 import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
-import type { ModelCall, ModelSink } from '../../src/providers/model.ts';
+import type { ModelStream, ModelSink } from '../../src/providers/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';
 import { stepOf, storeOf, type Steps } from '../../src/store/steps.ts';
@@ -47,7 +47,7 @@ export class StagedModel implements TurnModel {
     return { leftOut: 0, start: (sink) => this.#start(sink) };
   }
 
-  #start(sink: ModelSink): ModelCall {
+  #start(sink: ModelSink): ModelStream {
     this.sink = sink;
     this.#says(sink);
     return { cancel: () => void (this.cancelled = true) };

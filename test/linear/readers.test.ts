@@ -18,8 +18,8 @@ import { answeredRoutes } from '../../src/http/routes.ts';
 import { languageOf } from '../../src/pages/words.ts';
 import { blocksOf } from '../../src/pages/link/markdown/blocks.ts';
 import { ResponseParser } from '../../src/providers/client/response.ts';
-import { JoinedCalls } from '../../src/providers/model/calls.ts';
-import type { Dialect, Teller } from '../../src/providers/model/dialect.ts';
+import { JoinedToolCalls } from '../../src/providers/model/tool-calls.ts';
+import type { Dialect, AnswerSink } from '../../src/providers/model/dialect.ts';
 import { alternating, cutHistory } from '../../src/providers/model/history.ts';
 import { reasoningOf } from '../../src/providers/model/reasoning.ts';
 import { replyTo } from '../../src/providers/model/scripted/engine.ts';
@@ -119,7 +119,7 @@ const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
 };
 
 const dialect: Dialect = { owns: () => false, storedOf: () => null, event() {}, whole() {} };
-const teller: Teller = {
+const sink: AnswerSink = {
   texts: 0,
   begin() {},
   text() {},
@@ -134,7 +134,7 @@ const teller: Teller = {
   fail() {},
 };
 const events = () => {
-  const reader = new StreamReader(dialect, teller);
+  const reader = new StreamReader(dialect, sink);
   return (piece: string): void => reader.feed(piece);
 };
 const answer = (head: string) => () => {
@@ -143,7 +143,8 @@ const answer = (head: string) => () => {
   feed(`HTTP/1.1 200 OK\r\n${head}`);
   return feed;
 };
-const joinedCalls = (): JoinedCalls => new JoinedCalls({ origin: '', offered: new Map(), storedOf: () => null });
+const joinedCalls = (): JoinedToolCalls =>
+  new JoinedToolCalls({ origin: '', offered: new Map(), storedOf: () => null });
 const part = { index: 0, id: null, name: 'f', arguments: '', begins: false, fields: null };
 const joined = () => {
   const calls = joinedCalls();
@@ -240,7 +241,7 @@ const others: Readonly<Record<string, Work>> = {
     (index) => 'Dr. A! '[index % 7]!,
   ),
   'a sentence before signs': on(texts['stars']!, (raw) =>
-    planOf({ from: 0, raw, said: 'Hi' }, [{ from: 0, to: 1 }], 1, englishOf),
+    planOf({ from: 0, raw, spokenText: 'Hi' }, [{ from: 0, to: 1 }], 1, englishOf),
   ),
   'languages that are accepted': on(
     (length) => 'a,'.repeat(length / 2),

@@ -26,7 +26,7 @@ import { seededIds } from './random.ts';
 import { linkTo } from './server.ts';
 import { Speaker } from './speaker.ts';
 import { performOn, recorded, simulatedStore } from './store.ts';
-import { simulatedCaller } from './tool.ts';
+import { simulatedInvoker } from './tool.ts';
 import { operatorToken, type World } from './world.ts';
 
 /** Milliseconds that a turn may run: short, so that the limit is reached. */
@@ -126,7 +126,7 @@ export class SimulatedHost {
       host,
       store,
       vault,
-      caller: simulatedCaller(this.#world, gate, clock, name),
+      invoker: simulatedInvoker(this.#world, gate, clock, name),
       clock,
       metrics,
     });

@@ -3,7 +3,7 @@
  * approval, and one is run by its caller.
  */
 import type { Clock } from '../../src/base/clock.ts';
-import type { ToolCaller, ToolResult } from '../../src/providers/tool.ts';
+import type { ToolInvoker, ToolResult } from '../../src/providers/tool.ts';
 import { failed, sendWithin, type Sent } from '../../src/providers/tool/sending.ts';
 import type { Tool } from '../../src/store/store.ts';
 import type { Gate } from './clock.ts';
@@ -49,15 +49,15 @@ export const simulatedTool = (name: FunctionName, id: string, workspaceId: strin
 });
 
 /** Sends the calls of one process, again where the product does. */
-export function simulatedCaller(
+export function simulatedInvoker(
   { scheduler, history, weather }: World,
   gate: Gate,
   clock: Clock,
   host: string,
-): ToolCaller {
+): ToolInvoker {
   const { random } = scheduler;
   return {
-    call: (tool, { name }, { callId, context, stands }, signal) =>
+    invoke: (tool, { name }, { callId, context, stands }, signal) =>
       sendWithin(
         clock,
         tool,

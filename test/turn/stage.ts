@@ -1,7 +1,7 @@
 /** A turn in flight whose store answers when the test lets it, and whose model's text the test sets. */
 import { nobody } from '../../src/actors/cause.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
-import type { ModelCall, ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
+import type { ModelStream, ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
 import { noTools } from '../host/scene.ts';
 import type { AppendResult, ToolCall } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
@@ -119,7 +119,7 @@ export class Stage {
 
   /** Calls the model. `fault`: that its credential cannot be looked up; `credential`: whether there is one. */
   start({ holdable = false, credential = true, fault = null as unknown } = {}): this {
-    const start = (sink: ModelSink): ModelCall => {
+    const start = (sink: ModelSink): ModelStream => {
       this.calls++;
       this.model = sink;
       const cancel = (): void => void this.cancelled++;

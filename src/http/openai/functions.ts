@@ -5,7 +5,7 @@ import { limits } from '../../base/limits.ts';
 import type { ChatCompletionBody, ResponseBody } from '../../base/wire.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
-import type { AnswerFormat, ForcedCall } from '../../providers/model.ts';
+import type { AnswerFormat, ForcedToolCall } from '../../providers/model.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 import { listedSchema } from '../../providers/tool/listed-schema.ts';
 import { functionName } from '../../providers/tool/schema.ts';
@@ -17,7 +17,7 @@ export interface Wishes {
   /** The functions that are offered. */
   readonly tools: readonly OfferedFunction[];
   /** Absent where the model may answer without a call. */
-  readonly forced?: ForcedCall;
+  readonly forced?: ForcedToolCall;
   /** Absent for text. */
   readonly format?: AnswerFormat;
 }
@@ -90,7 +90,7 @@ const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === 'object' && Object.keys(value).length === 0);
 
 /** Reads a `tool_choice`; undefined where no call is forced. */
-function readChoice(choice: unknown, functions: readonly OfferedFunction[]): ForcedCall | undefined {
+function readChoice(choice: unknown, functions: readonly OfferedFunction[]): ForcedToolCall | undefined {
   if (choice === undefined || choice === null || choice === 'auto' || choice === 'none') return undefined;
   if (choice === 'required' && functions.length > 0) return 'any';
   const name = isObject(choice) && choice['type'] === 'function' ? nameIn(choice) : undefined;

@@ -2,7 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ResponseBody } from '../../base/wire.ts';
-import type { ModelCallOfTool } from '../../providers/model.ts';
+import type { ModelToolCall } from '../../providers/model.ts';
 import { cutOutput } from '../../providers/tool.ts';
 import { callOf, promptOf, readConversation, type GivenConversation, type GivenMessage } from './messages.ts';
 import { askedText, earlierText } from './parts.ts';
@@ -65,7 +65,7 @@ const contentPath = ({ path }: PlacedItem): string => (path === 'input' ? path :
 function messagesOf(items: readonly PlacedItem[]): GivenMessage[] {
   const messages: GivenMessage[] = [];
   /** The calls of the last message. */
-  let calls: ModelCallOfTool[] = [];
+  let calls: ModelToolCall[] = [];
   for (const { path, item } of items) {
     const { type = 'message', role, content, call_id: callId, name, arguments: given, output } = item;
     if (type === 'message' && role !== undefined)

@@ -4,7 +4,7 @@ import { isNestedWithin } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { ChatCompletionMessage } from '../../base/wire.ts';
 import type { AdapterMessage } from '../../conversation/protocol-adapter.ts';
-import type { ModelCallOfTool, SaidMessage } from '../../providers/model.ts';
+import type { ModelToolCall, SaidMessage } from '../../providers/model.ts';
 import { cutOutput } from '../../providers/tool.ts';
 import { argumentsNestingMax, objectOf } from '../../providers/tool/arguments.ts';
 import { paired, type GivenResult } from './pairs.ts';
@@ -16,7 +16,7 @@ export interface GivenMessage {
   readonly path: string;
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: unknown;
-  readonly calls?: readonly ModelCallOfTool[];
+  readonly calls?: readonly ModelToolCall[];
   readonly callId?: string | undefined;
   readonly name?: string | undefined;
 }
@@ -100,7 +100,7 @@ function earlierOf({ path, role, content, calls, callId, name }: GivenMessage): 
  * A call as models are sent it back: with a name that they take, and with the text of an object. `given`: the text, or
  * the object.
  */
-export function callOf(id: string | undefined, name: string, given: unknown): ModelCallOfTool {
+export function callOf(id: string | undefined, name: string, given: unknown): ModelToolCall {
   const text =
     typeof given === 'string' ? given : isNestedWithin(given, argumentsNestingMax) ? (JSON.stringify(given) ?? '') : '';
   const isObject = text.trim() !== '' && objectOf(text) !== null;

@@ -2,7 +2,7 @@
  * The calls of a history and their results (contract 14): models refuse a call without its result, and a result without
  * its call.
  */
-import type { ModelCallOfTool, ModelMessage, SaidMessage } from '../../providers/model.ts';
+import type { ModelToolCall, ModelMessage, SaidMessage } from '../../providers/model.ts';
 import { unknownResult } from '../../providers/tool.ts';
 
 /** A result as a client sent it. */
@@ -17,7 +17,7 @@ export interface GivenResult {
 
 /** A call, and the result that was found for it. */
 interface Pair {
-  readonly call: ModelCallOfTool;
+  readonly call: ModelToolCall;
   result: string | null;
 }
 

@@ -42,7 +42,7 @@ export const isPrivateAddress = (address: string): boolean =>
  * network. Link-local and cloud metadata addresses are always refused: they would give a caller this machine's
  * own credentials.
  */
-export function mayCall(secure: boolean, allowPrivate: boolean): (address: string) => boolean {
+export function addressCheck(secure: boolean, allowPrivate: boolean): (address: string) => boolean {
   if (!secure && !allowPrivate) return () => false;
   const isAllowed = !secure ? isPrivateAddress : allowPrivate ? () => true : isPublicAddress;
   return (address) => isAllowed(address) && !isMetadataAddress(address);
@@ -66,7 +66,7 @@ export function baseUrlProblem(url: string, allowPrivate: boolean): 'invalid_fie
   if (!secure && !allowPrivate) return 'unencrypted_url';
   // A name is allowed until it is resolved, but for one that always leads to this machine.
   if (!isAddress) return isHere && !allowPrivate ? 'invalid_field' : null;
-  if (mayCall(secure, allowPrivate)(host)) return null;
+  if (addressCheck(secure, allowPrivate)(host)) return null;
   return secure || isMetadataAddress(host) ? 'invalid_field' : 'unencrypted_url';
 }
 

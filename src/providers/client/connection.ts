@@ -47,7 +47,7 @@ export class ProviderConnection implements ResponseListener, DialListener {
   #answers = 0;
   #heard = false;
   #over = false;
-  #held = false;
+  #isHeld = false;
 
   constructor(target: Target, dialer: Dialer, owner: ConnectionOwner) {
     this.origin = target.origin;
@@ -71,12 +71,12 @@ export class ProviderConnection implements ResponseListener, DialListener {
 
   /** Stops reading the answer until `resume`, beginning after the bytes that are handled now or come next. */
   hold(): void {
-    this.#held = this.#user !== null;
+    this.#isHeld = this.#user !== null;
   }
 
   resume(): void {
-    if (!this.#held) return;
-    this.#held = false;
+    if (!this.#isHeld) return;
+    this.#isHeld = false;
     this.#socket.resume();
   }
 
@@ -122,7 +122,7 @@ export class ProviderConnection implements ResponseListener, DialListener {
 
   read(bytes: Buffer, length: number): boolean {
     this.#take(bytes, length);
-    return !this.#held;
+    return !this.#isHeld;
   }
 
   #take(bytes: Buffer, length: number): void {

@@ -35,10 +35,10 @@ export interface ProviderListener {
    * `status` is the answer's status if that is the failure, else null; `said` the beginning of its body, of a status
    * that leaves open what was wrong, else empty; `location` the address that a redirect names, else empty.
    */
-  failed(failure: ModelFailure, status: number | null, said: string, location: string): void;
+  failed(failure: ModelFailure, status: number | null, errorText: string, location: string): void;
 }
 
-export interface ProviderCall {
+export interface ProviderRequest {
   /** The caller reports that the first output has come: a silence from now on is another failure. */
   outputBegan(): void;
   /**
@@ -59,7 +59,7 @@ export interface ProviderCall {
 const tellsWhy: ReadonlySet<number> = new Set([400, 404, 413, 422, 500]);
 
 /** State of the exchange: `open` calls the listener, `draining` discards data, `closed` has ended. */
-export class ProviderExchange implements ConnectionUser, ProviderCall {
+export class ProviderExchange implements ConnectionUser, ProviderRequest {
   readonly #clock: Clock;
   readonly #bounds: ProviderBounds;
   readonly #listener: ProviderListener;
@@ -72,13 +72,13 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   #timer: Timer;
   #timerDue: number;
   #began = false;
-  #held = false;
+  #isHeld = false;
   #quietSince: number;
   /** Time at which the grace period ends; null before `outputEnded` and `release`. */
   #graceUntil: number | null = null;
   #drained = 0;
   /** A refusal whose body comes; the listener hears of both together. */
-  #refusal: { readonly status: number; readonly location: string; said: string } | null = null;
+  #refusal: { readonly status: number; readonly location: string; errorText: string } | null = null;
 
   constructor(clock: Clock, bounds: ProviderBounds, pool: Pool, listener: ProviderListener) {
     this.#clock = clock;
@@ -128,12 +128,12 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
 
   /** Stops reading. Silence does not count against the provider while the caller does not read. */
   hold(): void {
-    this.#held = true;
+    this.#isHeld = true;
     this.#connection?.hold();
   }
 
   resume(): void {
-    this.#held = false;
+    this.#isHeld = false;
     this.#quietSince = this.#clock.monotonic();
     if (this.#graceUntil !== null) this.#grant();
     this.#connection?.resume();
@@ -146,7 +146,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     this.#quietSince = this.#clock.monotonic();
     if (status < 300) return this.#listener.head(contentType, contentEncoding, head);
     this.release();
-    this.#refusal = { status, location, said: '' };
+    this.#refusal = { status, location, errorText: '' };
     if (!tellsWhy.has(status)) this.#tellRefusal();
   }
 
@@ -154,8 +154,8 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
     const refusal = this.#refusal;
     if (refusal === null) return;
     this.#refusal = null;
-    const { status, said, location } = refusal;
-    this.#listener.failed(failureOfStatus(status), status, said, location);
+    const { status, errorText, location } = refusal;
+    this.#listener.failed(failureOfStatus(status), status, errorText, location);
   }
 
   data(chunk: Buffer): void {
@@ -166,8 +166,8 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
       this.#drained += chunk.length;
       if (this.#refusal !== null) {
         // Names and words of such bodies are looked for in ASCII alone.
-        this.#refusal.said += chunk.toString('latin1');
-        if (this.#refusal.said.length > limits.providerRefusalCharactersMax) this.#tellRefusal();
+        this.#refusal.errorText += chunk.toString('latin1');
+        if (this.#refusal.errorText.length > limits.providerRefusalCharactersMax) this.#tellRefusal();
       }
       if (this.#drained <= this.#bounds.errorBytesMax) return;
       this.#tellRefusal();
@@ -229,7 +229,7 @@ export class ProviderExchange implements ConnectionUser, ProviderCall {
   /** A chunk only notes its time; when the timer fires, it computes how much of the wait is left. */
   #checkDeadlines(): void {
     const now = this.#clock.monotonic();
-    if (this.#held && this.#state === 'open')
+    if (this.#isHeld && this.#state === 'open')
       return this.#arm(now + Math.min(this.#bounds.silenceMs, this.#bounds.graceMs));
     const due = this.#graceUntil ?? this.#quietSince + this.#bounds.silenceMs;
     if (due > now) return this.#arm(due);

@@ -68,7 +68,7 @@ export class HeadReader {
     if (this.#status === 0 || !this.#goOn('') || (this.#chunked && this.#length !== null)) return null;
     const empty = this.#status < 200 || this.#status === 204 || this.#status === 304;
     // HTTP/1.0 has no chunks: the answer is read, but its connection is not reused (RFC 9112, 6.1).
-    const kept = this.#keeping && !(this.#chunked && this.#version === '0');
+    const isReusable = this.#keeping && !(this.#chunked && this.#version === '0');
     const body = empty ? 0 : this.#chunked ? 'chunked' : (this.#length ?? 'until close');
     return {
       status: this.#status,
@@ -77,17 +77,17 @@ export class HeadReader {
       mcpSession: this.#mcpSession,
       location: this.#location,
       body,
-      keptMs: kept && body !== 'until close' ? this.#keptMs : 0,
+      keptMs: isReusable && body !== 'until close' ? this.#keptMs : 0,
     };
   }
 
   #begin(line: string): boolean {
-    const found = statusLine.exec(line);
-    if (found === null) return false;
+    const match = statusLine.exec(line);
+    if (match === null) return false;
     // HTTP/1.0 closes the connection unless it says otherwise, HTTP/1.1 keeps it (RFC 9112, 9.3).
-    this.#version = found[1]!;
+    this.#version = match[1]!;
     this.#keeping = this.#version !== '0';
-    this.#status = Number(found[2]);
+    this.#status = Number(match[2]);
     return true;
   }
 
@@ -154,8 +154,8 @@ export class HeadReader {
 
   /** One second less than the server says, because a request must reach the server before it closes. */
   #keepAliveGiven(value: string): void {
-    const found = timeoutValue.exec(value);
-    if (found !== null) this.#keptMs = Math.min(this.#keptMs, Math.max(0, Number(found[1]) - 1) * 1000);
+    const match = timeoutValue.exec(value);
+    if (match !== null) this.#keptMs = Math.min(this.#keptMs, Math.max(0, Number(match[1]) - 1) * 1000);
   }
 }
 

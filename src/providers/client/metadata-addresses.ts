@@ -82,8 +82,8 @@ function isMetadata6(address: ipaddr.IPv6): boolean {
 /** The addresses that a translator may read in the bytes. Teredo inverts the bits of the client's address. */
 function embedded4(bytes: readonly number[]): ipaddr.IPv4[] {
   const client = bytes.slice(12).map((byte) => byte ^ 0xff);
-  const found = embeddings.map((offsets) => offsets.map((offset) => bytes[offset]!));
-  return [...found, client].map((octets) => new ipaddr.IPv4(octets));
+  const embedded = embeddings.map((offsets) => offsets.map((offset) => bytes[offset]!));
+  return [...embedded, client].map((octets) => new ipaddr.IPv4(octets));
 }
 
 /** Whether the interface's identifier embeds an IPv4 address (RFC 5214). */

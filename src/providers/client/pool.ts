@@ -10,7 +10,7 @@ export class Pool implements ConnectionOwner {
   readonly #clock: Clock;
   readonly #dialer: Dialer;
   /** Free connections by origin, the one used last at the end. */
-  readonly #kept = new Map<string, ProviderConnection[]>();
+  readonly #idle = new Map<string, ProviderConnection[]>();
   #keptCount = 0;
   readonly #open = new Set<ProviderConnection>();
   #timer: Timer | null = null;
@@ -26,27 +26,27 @@ export class Pool implements ConnectionOwner {
   /** A free connection; a new one if `fresh` is true or none is kept. Null once the pool is closed. */
   take(target: Target, fresh: boolean): ProviderConnection | null {
     if (this.#closed) return null;
-    const kept = fresh ? null : this.#takeKept(target.origin);
-    if (kept !== null) return kept;
+    const idle = fresh ? null : this.#takeIdle(target.origin);
+    if (idle !== null) return idle;
     const connection = new ProviderConnection(target, this.#dialer, this);
     this.#open.add(connection);
     return connection;
   }
 
   keep(connection: ProviderConnection, keptMs: number): boolean {
-    const connections = this.#kept.get(connection.origin) ?? [];
+    const connections = this.#idle.get(connection.origin) ?? [];
     const full = connections.length >= limits.providerKeptMax || this.#keptCount >= limits.providerKeptTotalMax;
     if (this.#closed || full || keptMs <= 0 || !connection.usable) return false;
     connection.keptUntil = this.#clock.monotonic() + Math.min(keptMs, limits.providerKeptMsMax);
     connections.push(connection);
-    this.#kept.set(connection.origin, connections);
+    this.#idle.set(connection.origin, connections);
     this.#keptCount++;
     this.#wait(connection.keptUntil);
     return true;
   }
 
   drop(connection: ProviderConnection): void {
-    const connections = this.#kept.get(connection.origin);
+    const connections = this.#idle.get(connection.origin);
     const index = connections?.indexOf(connection) ?? -1;
     if (connections === undefined || index < 0) return;
     connections.splice(index, 1);
@@ -66,8 +66,8 @@ export class Pool implements ConnectionOwner {
     if (this.#open.size > 0) await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
   }
 
-  #takeKept(origin: string): ProviderConnection | null {
-    const connections = this.#kept.get(origin);
+  #takeIdle(origin: string): ProviderConnection | null {
+    const connections = this.#idle.get(origin);
     while (connections !== undefined) {
       const connection = connections.pop();
       if (connection === undefined) return null;
@@ -80,7 +80,7 @@ export class Pool implements ConnectionOwner {
 
   #forget(origin: string, connections: ProviderConnection[]): void {
     this.#keptCount--;
-    if (connections.length === 0) this.#kept.delete(origin);
+    if (connections.length === 0) this.#idle.delete(origin);
   }
 
   #wait(due: number): void {
@@ -94,7 +94,7 @@ export class Pool implements ConnectionOwner {
     this.#timerDue = Infinity;
     const now = this.#clock.monotonic();
     let next = Infinity;
-    for (const connection of [...this.#kept.values()].flat()) {
+    for (const connection of [...this.#idle.values()].flat()) {
       if (connection.keptUntil <= now) connection.destroy();
       else next = Math.min(next, connection.keptUntil);
     }

@@ -8,7 +8,7 @@ import { parseObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type {
   AnswerCut,
-  ModelCall,
+  ModelStream,
   ModelFailure,
   ModelRequest,
   ModelSink,
@@ -17,11 +17,11 @@ import type {
   ToolOffer,
 } from '../model.ts';
 import { isError } from './dialect.ts';
-import { JoinedCalls } from './calls.ts';
-import type { CallPart, Dialect, Teller } from './dialect.ts';
+import { JoinedToolCalls } from './tool-calls.ts';
+import type { ToolCallPart, Dialect, AnswerSink } from './dialect.ts';
 import type { Asking, Attempts } from './attempts.ts';
-import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
-import { namesByCalled } from './names.ts';
+import type { ProviderRequest, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
+import { namesByOfferedName } from './names.ts';
 import { reasoningOf } from './reasoning.ts';
 import type { Reasoning } from './reasoning.ts';
 import { StreamReader } from './stream.ts';
@@ -42,12 +42,12 @@ export const openAnswer = (
 ): Omit<Reading, 'dialect'> => ({ reasoning, origin, offered: tools ?? closedTools ?? [] });
 
 /** Sends the request and passes the provider's answer to the sink. */
-export function streamAnswer(http: ProviderHttp, reading: Reading, attempts: Attempts, sink: ModelSink): ModelCall {
+export function streamAnswer(http: ProviderHttp, reading: Reading, attempts: Attempts, sink: ModelSink): ModelStream {
   return new Answer(http, reading, attempts, sink, attempts.first);
 }
 
 /** The answer to one request while it comes in. */
-class Answer implements ProviderListener, ModelCall, Teller {
+class Answer implements ProviderListener, ModelStream, AnswerSink {
   readonly #http: ProviderHttp;
   readonly #reading: Reading;
   readonly #dialect: Dialect;
@@ -58,13 +58,13 @@ class Answer implements ProviderListener, ModelCall, Teller {
   #next: Answer | null = null;
   /** Null until a chunk ends in a character of more than one byte, which may come in parts. */
   #decoder: StringDecoder | null = null;
-  #call: ProviderCall | null = null;
+  #call: ProviderRequest | null = null;
   #stream: StreamReader | null = null;
   #whole = '';
   /** Null once the answer's own text has begun. */
   #reasoning: Reasoning | null;
   /** Null until a tool is called. */
-  #calls: JoinedCalls | null = null;
+  #calls: JoinedToolCalls | null = null;
   #settled = false;
   #begun = false;
   #complete = false;
@@ -101,7 +101,7 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (this.#reasoning !== null) this.#say(this.#reasoning.field(piece));
   }
 
-  call(part: CallPart): void {
+  call(part: ToolCallPart): void {
     if (this.#settled) return;
     this.#accept();
     this.#joined().take(part);
@@ -115,11 +115,11 @@ class Answer implements ProviderListener, ModelCall, Teller {
     if (!this.#settled) this.#joined().keepFields(fields);
   }
 
-  #joined(): JoinedCalls {
+  #joined(): JoinedToolCalls {
     const { origin, offered } = this.#reading;
-    return (this.#calls ??= new JoinedCalls({
+    return (this.#calls ??= new JoinedToolCalls({
       origin,
-      offered: namesByCalled(offered),
+      offered: namesByOfferedName(offered),
       storedOf: (kept) => this.#dialect.storedOf(kept),
     }));
   }
@@ -151,11 +151,11 @@ class Answer implements ProviderListener, ModelCall, Teller {
     this.#sink.end(this.#cut ?? undefined);
   }
 
-  fail(failure: ModelFailure, said = ''): void {
+  fail(failure: ModelFailure, errorText = ''): void {
     if (this.#settled) return;
     if (this.#complete) return this.finish();
     this.#call?.cancel();
-    this.#refuse(failure, statusOfErrors, said);
+    this.#refuse(failure, statusOfErrors, errorText);
   }
 
   cancel(): void {
@@ -193,9 +193,9 @@ class Answer implements ProviderListener, ModelCall, Teller {
     else this.#dialect.whole(this, body);
   }
 
-  failed(failure: ModelFailure, status: number | null, said: string): void {
+  failed(failure: ModelFailure, status: number | null, errorText: string): void {
     if (this.#complete) this.finish();
-    else this.#refuse(failure, status, said);
+    else this.#refuse(failure, status, errorText);
   }
 
   /** Decides by the first character behind a mark and white space: endpoints and gateways send wrong content types. */
@@ -233,12 +233,12 @@ class Answer implements ProviderListener, ModelCall, Teller {
   }
 
   /** Retries with another form of the request, if there is one. The rest of this answer is ignored. */
-  #refuse(failure: ModelFailure, status: number | null, said: string): void {
+  #refuse(failure: ModelFailure, status: number | null, errorText: string): void {
     if (this.#settled) return;
     this.#settled = true;
     const attempts = this.#attempts;
     this.#attempts = null;
-    const post = status === null ? null : (attempts?.next(status, said) ?? null);
+    const post = status === null ? null : (attempts?.next(status, errorText) ?? null);
     if (post === null) this.#sink.failed(attempts?.wishRefused ?? failure);
     else this.#next = new Answer(this.#http, this.#reading, attempts!, this.#sink, post);
   }

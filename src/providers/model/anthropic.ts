@@ -1,31 +1,31 @@
 /** Anthropic's Messages API, with server-sent events. */
 import { isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { Model, ModelCallOfTool, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
+import type { Model, ModelToolCall, ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
 import { openAnswer, streamAnswer } from './answer.ts';
 import { Attempts, openBodyRepairs } from './attempts.ts';
 import type { Asking, Shaped } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
-import type { Dialect, Teller } from './dialect.ts';
+import type { Dialect, AnswerSink } from './dialect.ts';
 import { alternating, declaredTools } from './history.ts';
-import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
+import { countAt, objectAt, contentText, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
 import { openNameRepairs, underWireNames } from './names.ts';
 import { originsOf, unknownFields } from './opaque.ts';
-import { refuseCall } from './refused.ts';
+import { refuseRequest } from './refused.ts';
 import { repairs } from './repairs.ts';
 import {
   emptyFunction,
   forcedAmong,
-  isCalling,
+  hasToolCalls,
   openMessageRepairs,
   ownFields,
   resultContent,
   roundFields,
   wireFunction,
   withWireIds,
-  type Calling,
+  type ToolCallMessage,
 } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
@@ -43,7 +43,7 @@ export function anthropicModel(http: ProviderHttp): Model {
     tryKey: ({ baseUrl, apiKey }) =>
       tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),
     start(request, sink) {
-      if (request.apiKey === null) return refuseCall(sink, 'credential');
+      if (request.apiKey === null) return refuseRequest(sink, 'credential');
       const asking = askingOf(request, request.apiKey, originOf);
       return streamAnswer(
         http,
@@ -141,16 +141,16 @@ interface Shape {
  * message with the next text of the user.
  */
 function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessage[] {
-  const found: ApiMessage[] = [];
+  const apiMessages: ApiMessage[] = [];
   for (const message of messages) {
-    const last = found.at(-1);
+    const last = apiMessages.at(-1);
     const results = last?.role === 'user' && typeof last.content !== 'string' ? last.content : null;
     if (message.role === 'tool') {
       const block = { type: 'tool_result', tool_use_id: message.callId, content: resultContent(message.content) };
-      if (results === null) found.push({ role: 'user', content: [block] });
+      if (results === null) apiMessages.push({ role: 'user', content: [block] });
       else results.push(block);
-    } else if (isCalling(message)) {
-      found.push({
+    } else if (hasToolCalls(message)) {
+      apiMessages.push({
         role: 'assistant',
         content: [
           ...thoughts(message, shape),
@@ -159,16 +159,16 @@ function apiMessages(messages: readonly ModelMessage[], shape: Shape): ApiMessag
         ],
       });
     } else if (message.role === 'user' && results !== null) results.push({ type: 'text', text: message.content });
-    else found.push({ role: message.role, content: message.content });
+    else apiMessages.push({ role: message.role, content: message.content });
   }
-  return found;
+  return apiMessages;
 }
 
 /** A text of white space alone is refused. */
-const textOfRound = ({ content }: Calling): object[] =>
+const textOfRound = ({ content }: ToolCallMessage): object[] =>
   content.trim() === '' ? [] : [{ type: 'text', text: content }];
 
-const calledBlock = (call: ModelCallOfTool, { origin, shape }: Shape): object => ({
+const calledBlock = (call: ModelToolCall, { origin, shape }: Shape): object => ({
   type: 'tool_use',
   id: call.id,
   name: call.name,
@@ -180,7 +180,7 @@ const calledBlock = (call: ModelCallOfTool, { origin, shape }: Shape): object =>
  * The blocks of what the model thought: as they came in this turn, as they are stored, or a stub where an endpoint
  * wants one.
  */
-function thoughts({ kept, calls }: Calling, { origin, shape }: Shape): readonly object[] {
+function thoughts({ kept, calls }: ToolCallMessage, { origin, shape }: Shape): readonly object[] {
   const own =
     (shape & repairs.noThoughts ? undefined : (kept as readonly object[] | undefined)) ??
     (roundFields(calls, origin, shape)?.['blocks'] as readonly object[] | undefined) ??
@@ -191,15 +191,15 @@ function thoughts({ kept, calls }: Calling, { origin, shape }: Shape): readonly 
 const knownOfCalls: ReadonlySet<string> = new Set(['type', 'id', 'name', 'input']);
 
 /** A block of an answer that is no text: a call, or a thought that the API wants back with the calls. */
-function tellBlock(answer: Teller, index: number, block: Json): void {
+function tellBlock(answer: AnswerSink, index: number, block: Json): void {
   if (block['type'] === 'tool_use') {
     const { id, name, input } = block;
-    const given = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
+    const argumentText = isObject(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : '';
     answer.call({
       index,
       id: typeof id === 'string' ? id : null,
       name: typeof name === 'string' ? name : '',
-      arguments: given,
+      arguments: argumentText,
       begins: true,
       fields: unknownFields(block, knownOfCalls),
     });
@@ -210,7 +210,7 @@ function tellBlock(answer: Teller, index: number, block: Json): void {
 }
 
 /** A piece of such a block. */
-function tellDelta(answer: Teller, index: number, delta: Json): void {
+function tellDelta(answer: AnswerSink, index: number, delta: Json): void {
   const { type, partial_json: json, thinking, signature } = delta;
   if (type === 'input_json_delta' && typeof json === 'string')
     answer.call({ index, id: null, name: '', arguments: json, begins: false, fields: null });
@@ -235,17 +235,17 @@ const ownEvents = /^(?:message|content_block)(?:_|$)/;
 /** One per answer: the input's tokens come with the first event, the output's with the last. */
 function messagesApi(): Dialect {
   let inputTokens: number | null = null;
-  const noteUsage = (answer: Teller, usage: Json): void => {
+  const noteUsage = (answer: AnswerSink, usage: Json): void => {
     inputTokens = countAt(usage, 'input_tokens') ?? inputTokens;
     const outputTokens = countAt(usage, 'output_tokens');
     if (inputTokens !== null && outputTokens !== null) answer.usage({ inputTokens, outputTokens });
   };
-  const say = (answer: Teller, content: unknown): void => {
+  const say = (answer: AnswerSink, content: unknown): void => {
     answer.begin();
     answer.reasoning(thoughtOf(content));
-    answer.text(textOf(content));
+    answer.text(contentText(content));
   };
-  const whole = (answer: Teller, message: Json): void => {
+  const whole = (answer: AnswerSink, message: Json): void => {
     if (message['type'] !== 'message' && !Array.isArray(message['content'])) return answer.fail('malformed');
     noteUsage(answer, objectAt(message, 'usage'));
     say(answer, message['content']);

@@ -113,23 +113,23 @@ export class Attempts {
    * Returns the request after such a refusal; null if the refusal stands. Only the beginning of a long refusal is
    * searched for the reason.
    */
-  next(status: number, said: string): ProviderPost | null {
+  next(status: number, errorText: string): ProviderPost | null {
     if (this.#posts >= limits.providerAttemptsMax + this.#refused.length || this.#now() > this.#until) return null;
     this.#posts++;
-    return this.#mend(status, said.slice(0, limits.providerRefusalCharactersMax)) ? this.#post() : null;
+    return this.#mend(status, errorText.slice(0, limits.providerRefusalCharactersMax)) ? this.#post() : null;
   }
 
   /** Notes that the last request was accepted. */
   noteAccepted(): void {
     const { model, origin, open } = this.#asking;
-    const known = this.#lessons.of(model);
-    const historyTokens = this.#halved ? Math.max(this.#historyTokens!, this.#tokens()) : known.historyTokens;
-    const learnt = learntFrom(known, { open, named: this.#search.named, accepted: this.#search.shape });
+    const lesson = this.#lessons.of(model);
+    const historyTokens = this.#halved ? Math.max(this.#historyTokens!, this.#tokens()) : lesson.historyTokens;
+    const learnt = learntFrom(lesson, { open, named: this.#search.named, accepted: this.#search.shape });
     const definitions = this.#tools.filter(({ name }) => this.#refused.includes(name)).map(definitionOf);
     const refused =
       definitions.length === 0
-        ? known.refused
-        : new Set([...known.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
+        ? lesson.refused
+        : new Set([...lesson.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
     this.#lessons.note(model, { ...learnt, refused, historyTokens });
     if (this.#leftOut > 0) this.#sink.noteLeftOut?.(this.#leftOut);
     // Functions that may not be called any more are not all declared: such a request does not show that they are taken.
@@ -137,28 +137,32 @@ export class Attempts {
       this.#sink.noteOffered?.({ origin, withheld: this.#withheld, refused: this.#refused });
   }
 
-  #mend(status: number, said: string): boolean {
+  #mend(status: number, errorText: string): boolean {
     if (aboutCaller.has(status)) return false;
-    this.wishRefused = wishNamed(said, this.#wishes);
+    this.wishRefused = wishNamed(errorText, this.#wishes);
     if (this.wishRefused !== null || status === notFound) return false;
-    if (isTooLong(status, said) && !this.#isOfText(said)) return this.#halve();
-    if (isOutputFault(said)) return this.#repeat();
-    if (!aboutRequest.has(status) && !this.#isNamed(said)) return false;
-    if (this.#withhold(said)) return true;
-    if (isUnrelated(said) && !this.#search.isNamed(said)) return false;
-    return this.#search.next(said, limits.providerAttemptsMax + this.#refused.length - this.#posts);
+    if (isTooLong(status, errorText) && !this.#isOfText(errorText)) return this.#halve();
+    if (isOutputFault(errorText)) return this.#repeat();
+    if (!aboutRequest.has(status) && !this.#isNamed(errorText)) return false;
+    if (this.#withhold(errorText)) return true;
+    if (isUnrelated(errorText) && !this.#search.isNamed(errorText)) return false;
+    return this.#search.next(errorText, limits.providerAttemptsMax + this.#refused.length - this.#posts);
   }
 
   /** Whether the words are about a text that is too long, and not about the history: an id, or a description. */
-  #isOfText(said: string): boolean {
+  #isOfText(errorText: string): boolean {
     return (
-      (repairsNamed(said) & this.#asking.open & ~this.#search.shape & (repairs.ids | repairs.shortDescriptions)) !== 0
+      (repairsNamed(errorText) &
+        this.#asking.open &
+        ~this.#search.shape &
+        (repairs.ids | repairs.shortDescriptions)) !==
+      0
     );
   }
 
   /** Whether the words are about the request, as servers say them with other statuses as well. */
-  #isNamed(said: string): boolean {
-    return this.#search.isNamed(said) || this.#named(said).length > 0;
+  #isNamed(errorText: string): boolean {
+    return this.#search.isNamed(errorText) || this.#named(errorText).length > 0;
   }
 
   /** The same request may be answered otherwise; once in a turn. */
@@ -169,8 +173,8 @@ export class Attempts {
   }
 
   /** Offers the functions no more whose definitions are refused; false if the words name none. */
-  #withhold(said: string): boolean {
-    const named = this.#named(said);
+  #withhold(errorText: string): boolean {
+    const named = this.#named(errorText);
     for (const name of named) {
       this.#withheld.add(name);
       this.#refused.push(name);
@@ -178,14 +182,18 @@ export class Attempts {
     return named.length > 0;
   }
 
-  #named(said: string): string[] {
+  #named(errorText: string): string[] {
     if (
       this.#tools.length === 0 ||
-      (repairsNamed(said) & this.#asking.open & ~this.#search.shape & (repairs.shortDescriptions | repairs.names)) !== 0
+      (repairsNamed(errorText) &
+        this.#asking.open &
+        ~this.#search.shape &
+        (repairs.shortDescriptions | repairs.names)) !==
+        0
     )
       return [];
     return functionsNamed(
-      said,
+      errorText,
       this.#tools.filter(({ name }) => !this.#withheld.has(name)),
     );
   }
@@ -193,11 +201,11 @@ export class Attempts {
   /** A refusal for length teaches nothing of the shape. A history that is still too long is half as long next time. */
   #halve(): boolean {
     const half = Math.floor(this.#tokens() / 2);
-    const known = this.#lessons.of(this.#asking.model);
+    const lesson = this.#lessons.of(this.#asking.model);
     if (!this.#cut(half)) return false;
     this.#historyTokens = half;
     if (!this.#halved) return (this.#halved = true);
-    this.#lessons.note(this.#asking.model, { ...known, historyTokens: half });
+    this.#lessons.note(this.#asking.model, { ...lesson, historyTokens: half });
     return false;
   }
 
@@ -238,5 +246,5 @@ const outputBound =
   /max_(?:completion_|output_|new_)?tokens\W{0,3}(?: or \W?max_completion_tokens\W?)?(?: is)? too (?:large|high)/i;
 
 /** Looks at the provider's own words with any status: some providers send them with a 500, or within a 200. */
-const isTooLong = (status: number, said: string): boolean =>
-  status === 413 || (tooLongWords.some((words) => words.test(said)) && !outputBound.test(said));
+const isTooLong = (status: number, errorText: string): boolean =>
+  status === 413 || (tooLongWords.some((words) => words.test(errorText)) && !outputBound.test(errorText));

@@ -3,7 +3,7 @@ import type { Json } from '../../base/json.ts';
 import type { AnswerCut, ModelFailure, ModelUsage } from '../model.ts';
 
 /** Receives the parts of an event or a whole answer. */
-export interface Teller {
+export interface AnswerSink {
   /** Number of events that reported a piece of the answer. */
   readonly texts: number;
   /** Reports that the answer has begun, even if it has no text yet. */
@@ -13,7 +13,7 @@ export interface Teller {
   /** A piece of the reasoning from a separate field; an empty piece is ignored. */
   reasoning(piece: string): void;
   /** A part of a call of a tool. */
-  call(part: CallPart): void;
+  call(part: ToolCallPart): void;
   /**
    * A part of a block of thoughts, which the provider wants back with its calls in the same turn: texts of one name are
    * joined.
@@ -37,7 +37,7 @@ export interface Teller {
 }
 
 /** A part of a call of a tool, as streams bring them: a call begins with its name, and its arguments come in pieces. */
-export interface CallPart {
+export interface ToolCallPart {
   /** Index among the tool calls; null if the endpoint sends no index. */
   readonly index: number | null;
   /** Null where this part has none. */
@@ -53,12 +53,12 @@ export interface CallPart {
 export interface Dialect {
   /** Whether an event of this name, with this beginning of a JSON object, is one of the dialect's own that was cut. */
   owns(name: string, text: string): boolean;
-  /** The part of what is kept for the turn that is stored with the calls (see `JoinedCalls`). */
+  /** The part of what is kept for the turn that is stored with the calls (see `JoinedToolCalls`). */
   storedOf(kept: readonly Json[]): Json | null;
   /** One event of the stream, which is no error. */
-  event(answer: Teller, event: Json): void;
+  event(answer: AnswerSink, event: Json): void;
   /** A whole answer, from an endpoint that does not stream; no error either. */
-  whole(answer: Teller, body: Json): void;
+  whole(answer: AnswerSink, body: Json): void;
 }
 
 /** Errors come as a member of the object, or as the object itself. */
@@ -85,7 +85,7 @@ const cuts: readonly (readonly [cut: AnswerCut, reasons: RegExp])[] = [
 ];
 
 /** Completes the answer, whether its reason is the endpoint's own or one of the API's; the reason `error` fails it. */
-export function noteFinish(answer: Teller, reason: unknown): void {
+export function noteFinish(answer: AnswerSink, reason: unknown): void {
   if (typeof reason !== 'string' || noReasons.has(reason.trim().toLowerCase())) return;
   if (reason === 'error') return answer.fail('provider_error');
   answer.complete(cuts.find(([, reasons]) => reasons.test(reason.trim()))?.[0] ?? null);

@@ -5,14 +5,14 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ToolError } from '../../base/tool-errors.ts';
 import { unknownResult } from '../tool.ts';
 import { estimateTokens } from '../model.ts';
-import type { ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
+import type { ModelToolCall, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 
 /** A stored message, with the calls of its turn. */
 export interface PastMessage extends SaidMessage {
-  readonly toolCalls?: readonly PastCall[];
+  readonly toolCalls?: readonly PastToolCall[];
 }
 
-export interface PastCall {
+export interface PastToolCall {
   readonly id: string;
   readonly name: string;
   readonly round: number;
@@ -50,7 +50,7 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
   let hasUser = false;
   let full = false;
   let leftOut = 0;
-  const kept: ModelMessage[] = [];
+  const fitting: ModelMessage[] = [];
   for (let index = newest; index >= 0; index--) {
     const message = messages[index]!;
     const { role, content } = message;
@@ -61,13 +61,13 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
     // Only role and content are sent: a message may have further fields, and providers refuse fields that they do not
     // know.
     if (full) leftOut += counted(message, messages[index - 1]);
-    else kept.push(role === 'tool' || message.calls !== undefined ? message : { role, content });
+    else fitting.push(role === 'tool' || message.calls !== undefined ? message : { role, content });
   }
-  while (full && kept.at(-1)!.role !== 'user') {
-    const message = kept.pop()!;
+  while (full && fitting.at(-1)!.role !== 'user') {
+    const message = fitting.pop()!;
     leftOut += counted(message, undefined);
   }
-  return { messages: bridged(kept.reverse()), leftOut };
+  return { messages: bridged(fitting.reverse()), leftOut };
 }
 
 /** The reply of a turn that was cut behind the results of its calls. */
@@ -116,16 +116,16 @@ export function declaredTools(
   return closed ?? [...called].map((name) => ({ name, description: null, parameters: { type: 'object' } }));
 }
 
-const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelCallOfTool[] } =>
+const hasCalls = (message: ModelMessage): message is SaidMessage & { readonly calls: readonly ModelToolCall[] } =>
   message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
 /** A tool call as it is sent to its model. */
-export const askedCall = ({
+export const modelToolCall = ({
   id,
   name,
   arguments: given,
   opaque,
-}: Pick<PastCall, 'id' | 'name' | 'arguments' | 'opaque'>): ModelCallOfTool => ({
+}: Pick<PastToolCall, 'id' | 'name' | 'arguments' | 'opaque'>): ModelToolCall => ({
   id,
   name,
   arguments: JSON.stringify(given ?? {}),
@@ -139,21 +139,21 @@ export const askedCall = ({
 function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
   const { role, content, toolCalls = [] } = message;
   if (toolCalls.length === 0) return [message];
-  const found: ModelMessage[] = [];
+  const roundMessages: ModelMessage[] = [];
   let at = 0;
   for (const round of new Set(toolCalls.map((call) => call.round))) {
     const calls = toolCalls.filter((call) => call.round === round);
     const end = indexAfter(content, calls[0]!.position);
-    found.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(askedCall) });
+    roundMessages.push({ role, content: content.slice(at, Math.max(at, end)), calls: calls.map(modelToolCall) });
     for (const call of calls)
-      found.push({
+      roundMessages.push({
         role: 'tool',
         callId: call.id,
         content: isLast && call.wants !== undefined ? resultText(call) : cutResult(resultText(call)),
       });
     at = Math.max(at, end);
   }
-  return content.slice(at).trim() === '' ? found : [...found, { role, content: content.slice(at) }];
+  return content.slice(at).trim() === '' ? roundMessages : [...roundMessages, { role, content: content.slice(at) }];
 }
 
 const cutResult = (text: string): string =>
@@ -184,7 +184,7 @@ const unactedSentences: Partial<typeof sentences> = {
 };
 
 /** The result of a tool call as it is sent to the model. */
-export function resultText({ status, output, error, reason, didNotAct, refusalText }: PastCall): string {
+export function resultText({ status, output, error, reason, didNotAct, refusalText }: PastToolCall): string {
   if (status === 'completed') return output ?? '';
   if (refusalText !== undefined) return refusalText;
   const ending = error ?? (status === 'pending' ? 'declined' : 'unknown');

@@ -14,7 +14,7 @@ export const countAt = (json: Json, key: string): number | null => {
 };
 
 /** Text as such, or the text of a content part or of a list of them; of anything else none. */
-export function textOf(content: unknown): string {
+export function contentText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (Array.isArray(content)) return content.map(partText).join('');
   return partText(content);
@@ -36,4 +36,6 @@ function partText(part: unknown): string {
 
 /** The reasoning of a part may itself be a list of parts. */
 const partThought = (part: unknown): string =>
-  isObject(part) && ['thinking', 'thinking_delta'].includes(part['type'] as string) ? textOf(part['thinking']) : '';
+  isObject(part) && ['thinking', 'thinking_delta'].includes(part['type'] as string)
+    ? contentText(part['thinking'])
+    : '';

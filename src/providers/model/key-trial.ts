@@ -1,6 +1,6 @@
 /** Whether a provider takes a key: its list of models is read, which costs nothing and wants the key. */
 import type { ModelFailure } from '../model.ts';
-import type { ProviderCall, ProviderHttp } from '../client.ts';
+import type { ProviderRequest, ProviderHttp } from '../client.ts';
 
 /** Failures of a server that may not have understood HTTP/1.1. */
 const wordless: ReadonlySet<ModelFailure> = new Set(['connect', 'cut', 'malformed']);
@@ -29,7 +29,7 @@ interface Told {
 /** The response's head decides; its body is not read. */
 function listModels(http: ProviderHttp, baseUrl: string, headers: Headers): Promise<Told> {
   return new Promise((resolve) => {
-    const call: ProviderCall = http.get(
+    const call: ProviderRequest = http.get(
       { baseUrl, path: '/models', headers: { ...headers, accept: 'application/json' } },
       {
         head(contentType, _coding, { status }) {

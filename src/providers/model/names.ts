@@ -2,7 +2,7 @@
 import type { ModelMessage, ModelRequest, ToolOffer } from '../model.ts';
 import type { Shaped } from './attempts.ts';
 import { repairs } from './repairs.ts';
-import { derivedId, isCalling } from './wire.ts';
+import { derivedId, hasToolCalls } from './wire.ts';
 
 const letterFirst = /^[A-Za-z]/;
 const prefix = 'fn_';
@@ -18,14 +18,14 @@ export function lettered(name: string): string {
 const none: ReadonlySet<string> = new Set();
 
 /** Our names by those that a model may call: either form, since it may know the other from its instructions. */
-export const namesByCalled = (offered: readonly ToolOffer[]): ReadonlyMap<string, string> =>
+export const namesByOfferedName = (offered: readonly ToolOffer[]): ReadonlyMap<string, string> =>
   new Map([
     ...offered.map(({ name }) => [lettered(name), name] as const),
     ...offered.map(({ name }) => [name, name] as const),
   ]);
 
 const namesOf = (messages: readonly ModelMessage[]): string[] =>
-  messages.flatMap((message) => (isCalling(message) ? message.calls.map(({ name }) => name) : []));
+  messages.flatMap((message) => (hasToolCalls(message) ? message.calls.map(({ name }) => name) : []));
 
 /** Returns the repair of function names; null if every name of the request begins with a letter. */
 export const openNameRepairs = ({ tools = [], closedTools = [], messages }: ModelRequest): number =>
@@ -46,7 +46,7 @@ export function underWireNames<T extends Shaped>(request: ModelRequest, shaped: 
     forced: forced === undefined || forced === 'any' ? forced : renamed(forced),
   };
   const messages = shaped.messages.map((message) =>
-    isCalling(message) ? { ...message, calls: message.calls.map(renamed) } : message,
+    hasToolCalls(message) ? { ...message, calls: message.calls.map(renamed) } : message,
   );
   return [named, { ...shaped, messages, refused: new Set([...shaped.refused].map(lettered)) }];
 }

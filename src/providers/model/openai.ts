@@ -5,27 +5,27 @@ import { openAnswer, streamAnswer } from './answer.ts';
 import { Attempts, openBodyRepairs } from './attempts.ts';
 import type { Asking, Shaped } from './attempts.ts';
 import { noteFinish } from './dialect.ts';
-import type { Dialect, Teller } from './dialect.ts';
+import type { Dialect, AnswerSink } from './dialect.ts';
 import { alternating, declaredTools, withPromptInside } from './history.ts';
-import { countAt, objectAt, textOf, thoughtOf } from './json.ts';
+import { countAt, objectAt, contentText, thoughtOf } from './json.ts';
 import { tryKey } from './key-trial.ts';
 import { Lessons } from './learnt.ts';
 import { openNameRepairs, underWireNames } from './names.ts';
 import { originsOf, unknownFields } from './opaque.ts';
-import { refuseCall } from './refused.ts';
+import { refuseRequest } from './refused.ts';
 import { repairs } from './repairs.ts';
 import {
-  contentBesideCalls,
+  contentBesideToolCalls,
   emptyFunction,
   forcedAmong,
-  isCalling,
+  hasToolCalls,
   openMessageRepairs,
   ownFields,
   resultContent,
   roundFields,
   wireFunction,
   withWireIds,
-  type Calls,
+  type ToolCalls,
 } from './wire.ts';
 import type { ProviderHttp } from '../client.ts';
 
@@ -43,7 +43,7 @@ export function openaiModel(http: ProviderHttp): Model {
     tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { authorization: `Bearer ${apiKey}` }),
     start(request, sink) {
       const apiKey = request.apiKey;
-      if (apiKey === null) return refuseCall(sink, 'credential');
+      if (apiKey === null) return refuseRequest(sink, 'credential');
       const asking = askingOf(request, apiKey, originOf);
       return streamAnswer(
         http,
@@ -139,7 +139,7 @@ interface Shape {
 function said(message: ModelMessage | SystemMessage, { origin, shape }: Shape): object {
   if (message.role === 'tool')
     return { role: 'tool', tool_call_id: message.callId, content: resultContent(message.content) };
-  if (message.role === 'system' || !isCalling(message))
+  if (message.role === 'system' || !hasToolCalls(message))
     return { role: message.role, content: message.content, ...(message.role === 'assistant' && thoughts({}, shape)) };
   const { role, content, calls, kept } = message;
   const signs =
@@ -157,7 +157,7 @@ function said(message: ModelMessage | SystemMessage, { origin, shape }: Shape): 
   });
   return {
     role,
-    content: contentBesideCalls(content, shape),
+    content: contentBesideToolCalls(content, shape),
     ...roundOf(calls, { origin, shape }),
     ...thoughts((kept as readonly [Json] | undefined)?.[0] ?? {}, shape),
     tool_calls: made,
@@ -183,7 +183,7 @@ const unsigned = { extra_content: { google: { thought_signature: skippedSignatur
  * The fields of a round: its own, with the details that OpenRouter takes for calls that Gemini has not made where it
  * wants them: RooCodeInc/Roo-Code#10640.
  */
-function roundOf(calls: Calls, { origin, shape }: Shape): Json | undefined {
+function roundOf(calls: ToolCalls, { origin, shape }: Shape): Json | undefined {
   const own = roundFields(calls, origin, shape);
   const details = Array.isArray(own?.['reasoning_details']) ? own['reasoning_details'].filter(isObject) : [];
   if (
@@ -245,13 +245,13 @@ class ChatCompletions implements Dialect {
     return null;
   }
 
-  event(answer: Teller, chunk: Json): void {
+  event(answer: AnswerSink, chunk: Json): void {
     noteUsage(answer, chunk);
     const choice = firstChoice(chunk);
     if (choice !== null) this.#say(answer, choice);
   }
 
-  whole(answer: Teller, body: Json): void {
+  whole(answer: AnswerSink, body: Json): void {
     const choice = firstChoice(body);
     if (choice === null) return answer.fail('malformed');
     noteUsage(answer, body);
@@ -259,9 +259,9 @@ class ChatCompletions implements Dialect {
     answer.finish();
   }
 
-  #say(answer: Teller, choice: Json): void {
+  #say(answer: AnswerSink, choice: Json): void {
     answer.begin();
-    const text = wordsOf(choice['delta']) || textOf(choice['text']);
+    const text = wordsOf(choice['delta']) || contentText(choice['text']);
     this.#inDeltas ||= text !== '';
     answer.reasoning(thoughtsOf(choice['delta']) || (this.#inDeltas ? '' : thoughtsOf(choice['message'])));
     answer.text(this.#inDeltas ? text : wordsOf(choice['message']));
@@ -331,7 +331,7 @@ function fieldsOf(call: Json): Json | null {
  * Keeps the thoughts of a delta or a message under the name that they came with: some models refuse the results of
  * calls without them.
  */
-function keepThoughts(answer: Teller, said: unknown): void {
+function keepThoughts(answer: AnswerSink, said: unknown): void {
   if (!isObject(said)) return;
   const field = ['reasoning_content', 'reasoning'].find((name) => typeof said[name] === 'string' && said[name] !== '');
   if (field !== undefined) answer.keep(0, { [field]: said[field] as string });
@@ -340,7 +340,7 @@ function keepThoughts(answer: Teller, said: unknown): void {
 }
 
 /** Reads tool calls. `areWhole`: they come from a complete message, not from a stream event. */
-function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): void {
+function tellCalls(answer: AnswerSink, calls: readonly Json[], areWhole: boolean): void {
   for (const [at, call] of calls.entries()) {
     const { index, id } = call;
     const { name, arguments: text } = objectAt(call, 'function');
@@ -367,13 +367,16 @@ function tellCalls(answer: Teller, calls: readonly Json[], areWhole: boolean): v
 }
 
 /** The text of a delta or a message, be it an answer or the refusal of one. */
-const wordsOf = (said: unknown): string => (isObject(said) ? textOf(said['content']) + refusalOf(said) : textOf(said));
+const wordsOf = (said: unknown): string =>
+  isObject(said) ? contentText(said['content']) + refusalOf(said) : contentText(said);
 
-const refusalOf = (said: unknown): string => (isObject(said) ? textOf(said['refusal']) : '');
+const refusalOf = (said: unknown): string => (isObject(said) ? contentText(said['refusal']) : '');
 
 /** The text in a field for reasoning of a delta or a message; some endpoints have the same in two. */
 const thoughtsOf = (said: unknown): string =>
-  isObject(said) ? textOf(said['reasoning_content']) || textOf(said['reasoning']) || thoughtOf(said['content']) : '';
+  isObject(said)
+    ? contentText(said['reasoning_content']) || contentText(said['reasoning']) || thoughtOf(said['content'])
+    : '';
 
 function firstChoice(json: Json): Json | null {
   const choices = json['choices'];
@@ -381,7 +384,7 @@ function firstChoice(json: Json): Json | null {
   return isObject(first) ? first : null;
 }
 
-function noteUsage(answer: Teller, json: Json): void {
+function noteUsage(answer: AnswerSink, json: Json): void {
   if (!isObject(json['usage'])) return;
   const inputTokens = countAt(json['usage'], 'prompt_tokens');
   const outputTokens = countAt(json['usage'], 'completion_tokens');

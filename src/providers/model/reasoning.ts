@@ -26,12 +26,12 @@ const closing = '</think>';
 class Hidden implements Reasoning {
   over = false;
   #space = '';
-  #held = '';
+  #undecided = '';
   #within = false;
 
   text(piece: string): string {
-    let text = this.#held + piece;
-    this.#held = '';
+    let text = this.#undecided + piece;
+    this.#undecided = '';
     for (;;) {
       if (this.#within) {
         const end = text.indexOf(closing);
@@ -56,11 +56,11 @@ class Hidden implements Reasoning {
 
   /** A tag that is never closed hides the rest; an incomplete tag is text. */
   rest(): string {
-    return this.#within ? '' : this.#space + this.#held;
+    return this.#within ? '' : this.#space + this.#undecided;
   }
 
   #hold(text: string): string {
-    this.#held = text;
+    this.#undecided = text;
     return '';
   }
 

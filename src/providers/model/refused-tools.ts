@@ -9,7 +9,7 @@ const places = /\btools(?:\[|\.|["'],\s*)(\d{1,3})\b(\.member\b)?/g;
 /** Gemini has all functions in one tool. */
 const declarations = /\bfunction_?declarations(?:\[|\.)(\d{1,3})\b()/gi;
 /** The quotes of a name, also within JSON; Vertex leaves them out. */
-const names =
+const quotedName =
   /\b(?:function|tool)(?: name)?:? \\?['"`]([\w-]{1,64})\\?['"`]|\bfor tool ([\w-]{1,64})\b|([\w-]{1,64})\\?['"`]? functionDeclaration\b/g;
 const ofDefinitions = /schema|\bparameters\b|\bdefinition\b/i;
 /**
@@ -20,26 +20,26 @@ const schemaPath = /\bAt path '([^'\n]{1,200})':\s*([^>"\n]{0,200})/;
 const keywords = /\b(?:anyOf|oneOf|allOf|enum|const|items)\b|\$ref\b/g;
 
 /** Returns the names of the functions that a refusal is about; `offered`: the names in the request, in its order. */
-export function functionsNamed(said: string, offered: readonly ToolOffer[]): string[] {
-  const numbers = [...said.matchAll(declarations)];
+export function functionsNamed(errorText: string, offered: readonly ToolOffer[]): string[] {
+  const numbers = [...errorText.matchAll(declarations)];
   // Services of AWS count from 1 where they say that it is a member.
-  const found = (numbers.length > 0 ? numbers : [...said.matchAll(places)]).map(
+  const names = (numbers.length > 0 ? numbers : [...errorText.matchAll(places)]).map(
     ([, place, member]) => offered[Number(place) - (member ? 1 : 0)]?.name,
   );
   // A name alone may belong to a tool call in the history.
-  const isOfMessages = (repairsNamed(said) & ~bodyRepairs & ~repairs.noOpaque) !== 0;
-  if (found.length > 0 || isOfMessages || !ofDefinitions.test(said)) return among(found, offered);
+  const isOfMessages = (repairsNamed(errorText) & ~bodyRepairs & ~repairs.noOpaque) !== 0;
+  if (names.length > 0 || isOfMessages || !ofDefinitions.test(errorText)) return among(names, offered);
   const named = among(
-    Array.from(said.matchAll(names), ([, ...each]) => each.find((name) => name !== undefined)),
+    Array.from(errorText.matchAll(quotedName), ([, ...each]) => each.find((name) => name !== undefined)),
     offered,
   );
-  const [, path, wrong] = schemaPath.exec(said) ?? [];
+  const [, path, wrong] = schemaPath.exec(errorText) ?? [];
   return named.length > 0 || path === undefined ? named : atPath(path, wrong!, offered);
 }
 
-function among(found: readonly (string | undefined)[], offered: readonly ToolOffer[]): string[] {
-  const known = new Set(offered.map(({ name }) => name));
-  return [...new Set(found.filter((name): name is string => name !== undefined && known.has(name)))];
+function among(names: readonly (string | undefined)[], offered: readonly ToolOffer[]): string[] {
+  const offeredNames = new Set(offered.map(({ name }) => name));
+  return [...new Set(names.filter((name): name is string => name !== undefined && offeredNames.has(name)))];
 }
 
 /** The functions whose schemas have something at a path, and there the keywords of the words. */

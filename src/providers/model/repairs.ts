@@ -67,11 +67,11 @@ export const guessedRepairs: readonly number[] = [
 
 /** The shape with more repairs, without those that they replace. */
 export function withRepairs(shape: number, more: number): number {
-  let found = shape | more;
-  if (more & repairs.noThoughts) found &= ~repairs.thoughtStub;
-  else if (more & repairs.thoughtStub) found &= ~repairs.noThoughts;
-  if (found & repairs.detailsStub) found &= ~repairs.signatureStub;
-  return found & repairs.wordContent ? found & ~repairs.emptyContent : found;
+  let repairBits = shape | more;
+  if (more & repairs.noThoughts) repairBits &= ~repairs.thoughtStub;
+  else if (more & repairs.thoughtStub) repairBits &= ~repairs.noThoughts;
+  if (repairBits & repairs.detailsStub) repairBits &= ~repairs.signatureStub;
+  return repairBits & repairs.wordContent ? repairBits & ~repairs.emptyContent : repairBits;
 }
 
 const refusesField =
@@ -83,15 +83,15 @@ const wantsContent =
 const refusesNull =
   /\bcontent\b.{0,60}(?:\bnull\b|\bnone\b|<nil>|\bundefined\b|\bnonetype\b)|invalid message content type|(?:\bnull\b|\bnone\b).{0,40}\bcontent\b|\bcontent\b.{0,40}(?:must be|should be|expected)(?: a| of type)?(?: valid)? \W?string|(?:missing|required).{0,20}\bcontent\b|\bcontent\b.{0,20}(?:is required|field required)/i;
 
-type Naming = readonly [repair: number, words: (said: string) => boolean];
+type Naming = readonly [repair: number, words: (errorText: string) => boolean];
 
 const has =
   (words: RegExp) =>
-  (said: string): boolean =>
-    words.test(said);
+  (errorText: string): boolean =>
+    words.test(errorText);
 const ofIds = /\btool[_ ]?(?:call|use)\W{0,2}[_ ]?ids?\b/i;
 const wantsId =
-  /\bmust be a-z|\balphanumeric\b|\blength (?:of )?9\b|\btoo long\b|\bmust be unique\b|\bduplicate\b|\bshould match pattern\b|\bnot found\b/i;
+  /\bmust be a-z|\balphanumeric\b|\blength (?:of )?9\b|\btoo long\b|\bmust be unique\b|\bduplicate\b|\bshould match pattern\b|\bnot repairBits\b/i;
 /** The place of an id, as validators write it. */
 const idsPlace = /\btool_(?:calls|use)(?:\[\d{1,3}\]|\.\d{1,3})?\.id\b/i;
 
@@ -121,14 +121,21 @@ const namings: readonly Naming[] = [
       /\bsystem (?:role|message|prompt|instruction)s? (?:is |are )?not (?:supported|allowed|enabled)|\bonly user(?: and|,) assistant roles|\bdoes(?: not|n't) support (?:the )?system|\b(?:unsupported|unknown|invalid|unexpected) role\W{1,3}system|\bdeveloper instruction is not enabled/i,
     ),
   ],
-  [repairs.ids, (said) => (ofIds.test(said) && wantsId.test(said)) || idsPlace.test(said)],
-  [repairs.thoughtStub, (said) => ofThoughts.test(said) && !/signature/i.test(said) && isMissing.test(said)],
-  [repairs.noThoughts, (said) => ofThoughts.test(said) && !isMissing.test(said) && refusesField.test(said)],
+  [repairs.ids, (errorText) => (ofIds.test(errorText) && wantsId.test(errorText)) || idsPlace.test(errorText)],
+  [
+    repairs.thoughtStub,
+    (errorText) => ofThoughts.test(errorText) && !/signature/i.test(errorText) && isMissing.test(errorText),
+  ],
+  [
+    repairs.noThoughts,
+    (errorText) => ofThoughts.test(errorText) && !isMissing.test(errorText) && refusesField.test(errorText),
+  ],
   [
     repairs.noThoughts | repairs.noOpaque,
-    (said) => /\bthinking\b/i.test(said) && /\binvalid\W{1,3}signature\b|\bcannot be modified\b/i.test(said),
+    (errorText) =>
+      /\bthinking\b/i.test(errorText) && /\binvalid\W{1,3}signature\b|\bcannot be modified\b/i.test(errorText),
   ],
-  [repairs.signatureStub, (said) => /thought[_ ]?signature/i.test(said) && !ofDetails.test(said)],
+  [repairs.signatureStub, (errorText) => /thought[_ ]?signature/i.test(errorText) && !ofDetails.test(errorText)],
   [repairs.detailsStub, has(ofDetails)],
   [
     repairs.noOpaque,
@@ -139,26 +146,26 @@ const namings: readonly Naming[] = [
   [repairs.names, has(/\bnames?\b.{0,60}\b(?:start|begin)s? with an? (?:letter|alphabet)/i)],
   [repairs.shortDescriptions, has(/\bdescription\b.{0,40}(?:too long|maximum length|exceeds?\b|at most)/i)],
   [repairs.wordContent, has(wantsContent)],
-  [repairs.emptyContent, (said) => !wantsContent.test(said) && refusesNull.test(said)],
+  [repairs.emptyContent, (errorText) => !wantsContent.test(errorText) && refusesNull.test(errorText)],
 ];
 
 /** The repairs that the words of a refusal ask for: both of the bound for either of its fields. */
-export function repairsNamed(said: string): number {
+export function repairsNamed(errorText: string): number {
   const of = (text: string): number => namings.reduce((all, [repair, words]) => (words(text) ? all | repair : all), 0);
   // A refusal that names the parameter in a field may mention valid parameters in its text.
-  const parameter = /"param"\s*:\s*"([^"]{1,64})"/.exec(said)?.[1];
-  const found = (parameter === undefined ? 0 : of(parameter)) || of(said);
-  return found === 0 && refusesField.test(said) ? repairs.noOpaque : found;
+  const parameter = /"param"\s*:\s*"([^"]{1,64})"/.exec(errorText)?.[1];
+  const repairBits = (parameter === undefined ? 0 : of(parameter)) || of(errorText);
+  return repairBits === 0 && refusesField.test(errorText) ? repairs.noOpaque : repairBits;
 }
 
 /** Refusals that have nothing to do with the request's shape: another one would be refused as well. */
 const unrelated =
-  /\binsufficient[_ ](?:account )?(?:quota|balance|funds|credit)|exceeded your current quota|\bbilling\b|credit balance|\bapi[_ -]?key\b|\bunauthorized\b|content (?:management )?policy|\bmoderation\b|\bflagged\b|model[_ ]not[_ ]found|\bno such model\b|rate.?limit|\boverloaded\b|try again later|temporarily unavailable/i;
+  /\binsufficient[_ ](?:account )?(?:quota|balance|funds|credit)|exceeded your current quota|\bbilling\b|credit balance|\bapi[_ -]?key\b|\bunauthorized\b|content (?:management )?policy|\bmoderation\b|\bflagged\b|model[_ ]not[_ ]repairBits|\bno such model\b|rate.?limit|\boverloaded\b|try again later|temporarily unavailable/i;
 
-export const isUnrelated = (said: string): boolean => unrelated.test(said);
+export const isUnrelated = (errorText: string): boolean => unrelated.test(errorText);
 
 /** A model wrote a call that its provider could not read: the next answer may be better. */
-export const isOutputFault = (said: string): boolean => /tool_use_failed|failed_generation/i.test(said);
+export const isOutputFault = (errorText: string): boolean => /tool_use_failed|failed_generation/i.test(errorText);
 
 /** A request, or a part of it, that a validator repeats behind its reason. */
 const echo = /["']input["']\s*:/;
@@ -168,10 +175,10 @@ const ofForced = /\btool[_ ]?choice\b|\bfunction_calling_config\b/i;
 
 /** The caller's wish that a refusal names; null if it names none that the request has. */
 export function wishNamed(
-  said: string,
+  errorText: string,
   { format, forced }: { readonly format?: unknown; readonly forced?: unknown },
 ): WishRefused | null {
-  const reason = said.split(echo, 1)[0]!;
+  const reason = errorText.split(echo, 1)[0]!;
   if (format !== undefined && ofFormat.test(reason)) return 'format';
   return forced !== undefined && ofForced.test(reason) ? 'forced' : null;
 }

@@ -34,26 +34,26 @@ export class ShapeSearch {
   }
 
   /** Whether the words ask for a repair that servers ask for with any status. */
-  isNamed(said: string): boolean {
-    return (repairsNamed(said) & anyStatusRepairs & this.#open & ~this.shape) !== 0;
+  isNamed(errorText: string): boolean {
+    return (repairsNamed(errorText) & anyStatusRepairs & this.#open & ~this.shape) !== 0;
   }
 
   /**
    * Moves on from a shape that was refused in these words; false if none is left. `left`: how many more may follow the
    * next one. The last ones repair most.
    */
-  next(said: string, left: number): boolean {
-    const named = repairsNamed(said);
+  next(errorText: string, left: number): boolean {
+    const named = repairsNamed(errorText);
     this.#refused.push(this.shape);
     this.named |= named & this.#open;
-    const found = this.#nextOf(named, left);
-    if (found !== null) this.shape = found;
-    return found !== null;
+    const nextShape = this.#nextOf(named, left);
+    if (nextShape !== null) this.shape = nextShape;
+    return nextShape !== null;
   }
 
   #nextOf(named: number, left: number): number | null {
-    const asked = this.#repaired(named & ~bodyRepairs);
-    if (asked !== null) return asked;
+    const repairedShape = this.#repaired(named & ~bodyRepairs);
+    if (repairedShape !== null) return repairedShape;
     if (boundOf(named) !== 0) this.#refusedBounds.push(boundOf(this.shape));
     // Words that ask for what is done already say as little as none.
     const isBlind = (named & this.#open & ~this.shape) === 0;
@@ -92,10 +92,10 @@ export class ShapeSearch {
     if (named & repairs.emptyContent && this.shape & repairs.emptyContent) more |= repairs.wordContent;
     if (more & repairs.wordContent) more &= ~repairs.emptyContent;
     this.named |= more;
-    const found = withRepairs(this.shape, more);
-    if (more === 0 || this.#refused.includes(found)) return null;
-    this.#named = found & ~bodyRepairs;
-    return found;
+    const nextShape = withRepairs(this.shape, more);
+    if (more === 0 || this.#refused.includes(nextShape)) return null;
+    this.#named = nextShape & ~bodyRepairs;
+    return nextShape;
   }
 
   /** The bodies that are left, the likeliest first. */

@@ -4,7 +4,7 @@ import type { EventSourceMessage, EventSourceParser, ParseError } from 'eventsou
 import { parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { isError } from './dialect.ts';
-import type { Dialect, Teller } from './dialect.ts';
+import type { Dialect, AnswerSink } from './dialect.ts';
 import { templateOf, textBy } from './template.ts';
 import type { Template } from './template.ts';
 
@@ -17,7 +17,7 @@ const lastTried = 8;
 
 export class StreamReader {
   readonly #dialect: Dialect;
-  readonly #teller: Teller;
+  readonly #sink: AnswerSink;
   /** For events that come in parts. */
   #own: EventReader | null = null;
   #template: Template | null = null;
@@ -28,9 +28,9 @@ export class StreamReader {
   /** Chunks that were read without a template. */
   #read = 0;
 
-  constructor(dialect: Dialect, teller: Teller) {
+  constructor(dialect: Dialect, sink: AnswerSink) {
     this.#dialect = dialect;
-    this.#teller = teller;
+    this.#sink = sink;
   }
 
   /** Mostly one event, since that is how providers send; several where they waited to be read. */
@@ -53,7 +53,7 @@ export class StreamReader {
 
   #byTemplate(chunk: string): boolean {
     const text = this.#template !== null && this.#between && !this.#afterReturn ? textBy(this.#template, chunk) : null;
-    if (text !== null) this.#teller.text(text);
+    if (text !== null) this.#sink.text(text);
     return text !== null;
   }
 
@@ -68,11 +68,11 @@ export class StreamReader {
   #feed(chunk: string, isTried: boolean): void {
     if (!isTried && this.#byTemplate(chunk)) return;
     const begun = this.#between;
-    const { texts } = this.#teller;
+    const { texts } = this.#sink;
     this.#between = chunk.endsWith('\n\n');
-    if (begun && this.#between) readWhole(this.#dialect, this.#teller, chunk);
-    else (this.#own ??= new EventReader()).feed(this.#dialect, this.#teller, chunk);
-    if (++this.#read >= firstTried && this.#read <= lastTried && this.#teller.texts > texts && begun && this.#between)
+    if (begun && this.#between) readWhole(this.#dialect, this.#sink, chunk);
+    else (this.#own ??= new EventReader()).feed(this.#dialect, this.#sink, chunk);
+    if (++this.#read >= firstTried && this.#read <= lastTried && this.#sink.texts > texts && begun && this.#between)
       this.#learn(chunk);
   }
 
@@ -85,39 +85,39 @@ export class StreamReader {
 
 class EventReader {
   #dialect: Dialect | null = null;
-  #teller: Teller | null = null;
+  #sink: AnswerSink | null = null;
   readonly #parser: EventSourceParser = createParser({
     maxBufferSize: limits.providerEventCharactersMax,
     onEvent: (event) => this.#event(event),
     onError: (error) => this.#unreadable(error),
   });
 
-  feed(dialect: Dialect, teller: Teller, chunk: string): void {
+  feed(dialect: Dialect, sink: AnswerSink, chunk: string): void {
     this.#dialect = dialect;
-    this.#teller = teller;
+    this.#sink = sink;
     this.#parser.feed(chunk);
     // An idle reader keeps no stream in memory.
-    this.#dialect = this.#teller = null;
+    this.#dialect = this.#sink = null;
   }
 
   /** Some servers write an error as a field of that name; other unknown lines are ignored. */
   #unreadable({ type, field, value }: ParseError): void {
-    if (type === 'max-buffer-size-exceeded') this.#teller!.fail('malformed');
-    else if (field === 'error') this.#teller!.fail('provider_error', value);
+    if (type === 'max-buffer-size-exceeded') this.#sink!.fail('malformed');
+    else if (field === 'error') this.#sink!.fail('provider_error', value);
   }
 
   #event({ event: name, data }: EventSourceMessage): void {
-    const [dialect, teller] = [this.#dialect!, this.#teller!];
-    if (name === 'error') return teller.fail('provider_error', data);
+    const [dialect, sink] = [this.#dialect!, this.#sink!];
+    if (name === 'error') return sink.fail('provider_error', data);
     const text = data.startsWith('{') ? data : data.trim();
     if (text === '') return;
     const isObject = text.startsWith('{');
-    if (!isObject && endMark.test(text)) return teller.finish();
+    if (!isObject && endMark.test(text)) return sink.finish();
     const event = isObject ? parseObject(text) : null;
-    if (event !== null && isError(event)) teller.fail('provider_error', text);
-    else if (event !== null) dialect.event(teller, event);
+    if (event !== null && isError(event)) sink.fail('provider_error', text);
+    else if (event !== null) dialect.event(sink, event);
     // An event with a name of the endpoint's own, such as a heartbeat, may carry any text, also half an object.
-    else if ((name ?? 'message') === 'message' || (isObject && dialect.owns(name!, text))) teller.fail('malformed');
+    else if ((name ?? 'message') === 'message' || (isObject && dialect.owns(name!, text))) sink.fail('malformed');
   }
 }
 
@@ -130,10 +130,10 @@ const endMark = /^\[\s*(?:done|end|eos|stop|finish|finished|complete|completed)\
  */
 let idle: EventReader | null = null;
 
-function readWhole(dialect: Dialect, teller: Teller, events: string): void {
+function readWhole(dialect: Dialect, sink: AnswerSink, events: string): void {
   const reader = idle ?? new EventReader();
   idle = null;
-  reader.feed(dialect, teller, events);
+  reader.feed(dialect, sink, events);
   // A reader whose event was thrown on is in the middle of it, and is not used again.
   idle = reader;
 }
@@ -142,7 +142,7 @@ function readWhole(dialect: Dialect, teller: Teller, events: string): void {
 function textIn(dialect: Dialect, chunk: string): string | null {
   let text: string | null = '';
   const other = (): void => void (text = null);
-  const teller = {
+  const sink = {
     texts: 0,
     begin() {},
     reasoning: (piece: string): void => void (text = piece === '' ? text : null),
@@ -156,6 +156,6 @@ function textIn(dialect: Dialect, chunk: string): string | null {
     finish: other,
     fail: other,
   };
-  readWhole(dialect, teller, chunk);
+  readWhole(dialect, sink, chunk);
   return text;
 }

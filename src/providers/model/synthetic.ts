@@ -1,7 +1,7 @@
 /** A model for load and fault tests, whose name contains its settings: `tokens=200,delay_ms=20,fail_at=50`. */
 import type { Clock } from '../../base/clock.ts';
 import { estimateTokens } from '../model.ts';
-import type { Model, ModelCall, ModelFailure, ModelRequest, ModelSink } from '../model.ts';
+import type { Model, ModelStream, ModelFailure, ModelRequest, ModelSink } from '../model.ts';
 import {
   failure,
   failures,
@@ -12,7 +12,7 @@ import {
   word,
   type NameSettings,
 } from '../synthetic-name.ts';
-import { refuseCall } from './refused.ts';
+import { refuseRequest } from './refused.ts';
 
 export interface SyntheticSettings {
   readonly tokens: number;
@@ -84,7 +84,7 @@ export function syntheticModel(clock: Clock): Model {
     start(request, sink) {
       const settings = parseSynthetic(request.name);
       return typeof settings === 'string'
-        ? refuseCall(sink, 'provider_error')
+        ? refuseRequest(sink, 'provider_error')
         : isToCall(settings, request)
           ? callTools(clock, settings, request, sink)
           : play(clock, settings, request, sink);
@@ -104,7 +104,7 @@ function callTools(
   { call, calls, callBad, firstMs, usage }: SyntheticSettings,
   request: ModelRequest,
   sink: ModelSink,
-): ModelCall {
+): ModelStream {
   const name = call!;
   const given = callBad
     ? '{"bad"'
@@ -147,7 +147,7 @@ function exampleOf(schema: unknown): unknown {
 /** Number of pieces sent before the process serves its other work. */
 const burst = 128;
 
-function play(clock: Clock, settings: SyntheticSettings, request: ModelRequest, sink: ModelSink): ModelCall {
+function play(clock: Clock, settings: SyntheticSettings, request: ModelRequest, sink: ModelSink): ModelStream {
   const { tokens, delayMs, firstMs, failAt, failAs, hangAt } = settings;
   const stopAt = Math.min(tokens, failAt ?? tokens, hangAt ?? tokens);
   const startedAt = clock.monotonic();

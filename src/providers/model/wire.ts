@@ -5,14 +5,14 @@
 import { createHash } from 'node:crypto';
 import { isObject, type Json } from '../../base/json.ts';
 import { indexAfter } from '../../base/text.ts';
-import type { ForcedCall, ModelCallOfTool, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
+import type { ForcedToolCall, ModelToolCall, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 import { shortDescriptionCharacters } from './attempts.ts';
 import { repairs } from './repairs.ts';
 
-export type Calls = readonly [ModelCallOfTool, ...ModelCallOfTool[]];
-export type Calling = SaidMessage & { readonly calls: Calls };
+export type ToolCalls = readonly [ModelToolCall, ...ModelToolCall[]];
+export type ToolCallMessage = SaidMessage & { readonly calls: ToolCalls };
 
-export const isCalling = (message: ModelMessage): message is Calling =>
+export const hasToolCalls = (message: ModelMessage): message is ToolCallMessage =>
   message.role !== 'tool' && message.calls !== undefined && message.calls.length > 0;
 
 /** Ids that OpenAI, Anthropic and most others take. */
@@ -29,14 +29,14 @@ export function withWireIds(
   origin: string,
   strictly: boolean,
 ): readonly ModelMessage[] {
-  if (!messages.some(isCalling)) return messages;
+  if (!messages.some(hasToolCalls)) return messages;
   const used = new Set<string>();
   /** The ids on the wire of the round's calls, in order, by the ids that their results name. */
   let round = new Map<string, string[]>();
   return messages.map((message) => {
     if (message.role === 'tool')
       return { ...message, callId: round.get(message.callId)?.shift() ?? derivedId(message.callId, used) };
-    if (!isCalling(message)) return message;
+    if (!hasToolCalls(message)) return message;
     round = new Map();
     const calls = message.calls.map((call) => {
       const id = wireId(call, { origin, strictly, used });
@@ -49,7 +49,7 @@ export function withWireIds(
 }
 
 function wireId(
-  { id, opaque }: ModelCallOfTool,
+  { id, opaque }: ModelToolCall,
   {
     origin,
     strictly,
@@ -66,11 +66,11 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 /** The same nine letters and digits for the same id in the same history. */
 export function derivedId(id: string, used: ReadonlySet<string>): string {
   for (let tries = 0; ; tries++) {
-    const found = Array.from(
+    const candidate = Array.from(
       createHash('sha256').update(`${tries} ${id}`).digest().subarray(0, 9),
       (byte) => alphabet[byte % alphabet.length]!,
     ).join('');
-    if (!used.has(found)) return found;
+    if (!used.has(candidate)) return candidate;
   }
 }
 
@@ -79,25 +79,25 @@ export const resultContent = (content: string): string =>
   content.trim() === '' ? 'The tool returned nothing.' : content;
 
 /** The content of a message beside its calls. */
-export function contentBesideCalls(content: string, shape: number): string | null {
+export function contentBesideToolCalls(content: string, shape: number): string | null {
   if (content.trim() !== '') return content;
   if (shape & repairs.wordContent) return 'I call a tool.';
   return shape & repairs.emptyContent ? '' : null;
 }
 
 /** The fields that a provider put on a call, for that provider. */
-export const ownFields = ({ opaque }: ModelCallOfTool, origin: string, shape: number): Json | undefined =>
+export const ownFields = ({ opaque }: ModelToolCall, origin: string, shape: number): Json | undefined =>
   opaque?.origin === origin && !(shape & repairs.noOpaque) ? opaque.call : undefined;
 
 /** Returns the unknown fields of the round that ended in these tool calls. */
-export const roundFields = ([first]: Calls, origin: string, shape: number): Json | undefined =>
+export const roundFields = ([first]: ToolCalls, origin: string, shape: number): Json | undefined =>
   first.opaque?.origin === origin && !(shape & repairs.noOpaque) ? first.opaque.round : undefined;
 
 /** The repairs of messages that a history has a use for. */
 export function openMessageRepairs(messages: readonly ModelMessage[], origin: string): number {
   let open = messages.some(({ role }) => role === 'assistant') ? repairs.thoughtStub : 0;
   for (const message of messages) {
-    if (!isCalling(message)) continue;
+    if (!hasToolCalls(message)) continue;
     open |= repairs.ids | repairs.signatureStub | repairs.detailsStub;
     if (message.content.trim() === '') open |= repairs.emptyContent | repairs.wordContent;
     if (message.kept !== undefined) open |= repairs.noThoughts;
@@ -140,8 +140,8 @@ export const emptyFunction = (name: string): ToolOffer => ({ name, description: 
 /** The call that an answer must have, unless no function is left that it could be of. */
 export function forcedAmong(
   offered: readonly ToolOffer[] | undefined,
-  forced: ForcedCall | undefined,
-): ForcedCall | undefined {
+  forced: ForcedToolCall | undefined,
+): ForcedToolCall | undefined {
   if (offered === undefined || forced === undefined) return undefined;
   return (forced === 'any' ? offered.length > 0 : offered.some(({ name }) => name === forced.name))
     ? forced

@@ -9,11 +9,11 @@ import { stepsExhausted, SchemaCheck } from './schema-check.ts';
  * Returns the arguments, repaired where they do not match. `parsed`: returns the value that a text contains; undefined
  * if it contains no JSON value.
  */
-export function repairArguments(root: Json, given: Json, parsed: (text: string) => unknown): Json {
+export function repairArguments(root: Json, values: Json, parsed: (text: string) => unknown): Json {
   try {
-    return new ArgumentRepair(root, parsed).repair(root, given) as Json;
+    return new ArgumentRepair(root, parsed).repair(root, values) as Json;
   } catch (error) {
-    if (error === stepsExhausted) return given;
+    if (error === stepsExhausted) return values;
     throw error;
   }
 }
@@ -29,44 +29,44 @@ class ArgumentRepair {
 
   repair(schema: unknown, value: unknown): unknown {
     if (!isObject(schema) || this.#fits(schema, value)) return value;
-    if (typeof value === 'string') return this.#held(schema, value);
-    let found = value;
-    if (Array.isArray(value)) found = value.map((item, index) => this.repair(itemSchema(schema, index), item));
-    else if (isObject(value)) found = this.#properties(schema, value);
+    if (typeof value === 'string') return this.#parsedValue(schema, value);
+    let repaired = value;
+    if (Array.isArray(value)) repaired = value.map((item, index) => this.repair(itemSchema(schema, index), item));
+    else if (isObject(value)) repaired = this.#properties(schema, value);
     const { $ref, allOf, anyOf, oneOf } = schema;
-    if (typeof $ref === 'string') found = this.repair(this.#check.target($ref), found);
-    for (const each of Array.isArray(allOf) ? allOf : []) found = this.repair(each, found);
-    for (const each of [anyOf, oneOf]) found = this.#chosen(each, found);
-    return found;
+    if (typeof $ref === 'string') repaired = this.repair(this.#check.target($ref), repaired);
+    for (const each of Array.isArray(allOf) ? allOf : []) repaired = this.repair(each, repaired);
+    for (const each of [anyOf, oneOf]) repaired = this.#chosen(each, repaired);
+    return repaired;
   }
 
   /** Repairs the value for the first alternative that then accepts it. */
   #chosen(schemas: unknown, value: unknown): unknown {
     for (const each of Array.isArray(schemas) ? schemas : []) {
-      const found = this.repair(each, value);
-      if (this.#fits(each, found)) return found;
+      const repaired = this.repair(each, value);
+      if (this.#fits(each, repaired)) return repaired;
     }
     return value;
   }
 
   /** Returns the value in a text, if the schema accepts that value and not the text. */
-  #held(schema: Json, text: string): unknown {
+  #parsedValue(schema: Json, text: string): unknown {
     const value = this.#parsed(text);
     if (value === undefined || value === null || typeof value === 'string') return text;
-    const found = this.repair(schema, value);
-    return this.#fits(schema, found) ? found : text;
+    const repaired = this.repair(schema, value);
+    return this.#fits(schema, repaired) ? repaired : text;
   }
 
   #properties({ properties, required, additionalProperties }: Json, value: Json): Json {
-    const known = isObject(properties) ? properties : {};
+    const schemas = isObject(properties) ? properties : {};
     const wanted: readonly unknown[] = Array.isArray(required) ? required : [];
-    const found: [string, unknown][] = [];
+    const repaired: [string, unknown][] = [];
     for (const [name, each] of Object.entries(value)) {
-      const isKnown = Object.hasOwn(known, name);
-      if (each === null && isKnown && !wanted.includes(name) && !this.#fits(known[name], null)) continue;
-      found.push([name, this.repair(isKnown ? known[name] : additionalProperties, each)]);
+      const isKnown = Object.hasOwn(schemas, name);
+      if (each === null && isKnown && !wanted.includes(name) && !this.#fits(schemas[name], null)) continue;
+      repaired.push([name, this.repair(isKnown ? schemas[name] : additionalProperties, each)]);
     }
-    return Object.fromEntries(found);
+    return Object.fromEntries(repaired);
   }
 
   #fits(schema: unknown, value: unknown): boolean {

@@ -53,8 +53,8 @@ export function objectOf(text: string): Record<string, unknown> | null {
 export function checkArguments(parameters: Schema, text: string): Record<string, unknown> | null {
   const value = argumentsOf(text);
   if (value === null || mayFit(parameters, value)) return value;
-  const found = repairArguments(parameters, value, valueOf);
-  return mayFit(parameters, found) ? found : null;
+  const repaired = repairArguments(parameters, value, valueOf);
+  return mayFit(parameters, repaired) ? repaired : null;
 }
 
 /** Parses a JSON value; undefined for invalid JSON or a value that is nested too deeply. */
@@ -69,17 +69,17 @@ export function argumentsError(parameters: Schema, text: string): string {
 }
 
 /** Returns a sentence for the author of the arguments that says why the function rejects them. */
-export function parsedArgumentsError(parameters: Schema, given: Readonly<Record<string, unknown>>): string {
-  const text = textOf(given);
+export function parsedArgumentsError(parameters: Schema, values: Readonly<Record<string, unknown>>): string {
+  const text = argumentsText(values);
   if (text === null || isDeep(text)) return tooDeep;
   if (Buffer.byteLength(text) > limits.toolArgumentsBytesMax) return tooLong;
-  return schemaError(parameters, given) ?? 'The arguments do not fit the schema.';
+  return schemaError(parameters, values) ?? 'The arguments do not fit the schema.';
 }
 
 /** Serialises arguments; null if they are nested more deeply than the stack allows. */
-export function textOf(given: object): string | null {
+export function argumentsText(values: object): string | null {
   try {
-    return JSON.stringify(given);
+    return JSON.stringify(values);
   } catch {
     return null;
   }

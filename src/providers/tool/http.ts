@@ -3,19 +3,19 @@ import { parseValue } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
-import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
+import type { ProviderRequest, ProviderHttp, ProviderListener, ProviderPost } from '../client.ts';
 import type { ResponseHead } from '../client/head.ts';
-import type { AskedCall, CalledFunction, ToolAccess, ToolResult } from '../tool.ts';
+import type { ToolInvocation, InvokedFunction, ToolAccess, ToolResult } from '../tool.ts';
 import { addressOf, failed, sendWithin, sentOfFailure, type Sent } from './sending.ts';
 import { signatureHeaders } from './signature.ts';
 
 /** Sends a tool call, with retries within its time if they are allowed. Never rejects. */
-export const callHttpTool = (
+export const invokeHttpTool = (
   http: ProviderHttp,
   clock: Clock,
   tool: ToolAccess,
-  { name }: CalledFunction,
-  asked: AskedCall,
+  { name }: InvokedFunction,
+  invocation: ToolInvocation,
   signal: AbortSignal,
 ): Promise<ToolResult> =>
   sendWithin(
@@ -25,26 +25,26 @@ export const callHttpTool = (
     (end) => {
       const answer = new ToolAnswer(end);
       // The time of the whole tool call also bounds the silence.
-      const call = http.post(postOf(tool, name, asked, clock.now()), answer, {
+      const request = http.post(postOf(tool, name, invocation, clock.now()), answer, {
         silenceMs: limits.toolTimeoutSecondsMax * 1000,
       });
-      answer.call = call;
-      return () => call.cancel();
+      answer.request = request;
+      return () => request.cancel();
     },
-    asked.stands,
+    invocation.stands,
   );
 
 function postOf(
   tool: ToolAccess,
   name: string,
-  { callId, arguments: given, context }: AskedCall,
+  { callId, arguments: values, context }: ToolInvocation,
   nowMs: number,
 ): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, metadata, claimed } = context;
   const data = {
     call_id: callId,
     name,
-    arguments: given,
+    arguments: values,
     assistant_id: assistantId,
     session_id: sessionId,
     turn_id: turnId,
@@ -71,7 +71,7 @@ function postOf(
 }
 
 class ToolAnswer implements ProviderListener {
-  call: ProviderCall | null = null;
+  request: ProviderRequest | null = null;
   readonly #end: (sent: Sent) => void;
   readonly #chunks: Buffer[] = [];
   #bytes = 0;
@@ -102,7 +102,7 @@ class ToolAnswer implements ProviderListener {
   data(chunk: Buffer): void {
     this.#bytes += chunk.length;
     if (this.#bytes > limits.toolAnswerBytesMax) {
-      this.call?.cancel();
+      this.request?.cancel();
       return this.#finish(failed('too_large'));
     }
     // The bytes are overwritten after the call.

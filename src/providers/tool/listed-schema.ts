@@ -25,8 +25,8 @@ const isOfObject = (type: unknown): boolean => type === undefined || type === nu
 const checkable = (schema: Json): Json =>
   Object.fromEntries(
     Object.entries(schema).flatMap(([keyword, value]) => {
-      const kept = checkableValue(keyword, value);
-      return kept === undefined ? [] : [[keyword, kept]];
+      const checkable = checkableValue(keyword, value);
+      return checkable === undefined ? [] : [[keyword, checkable]];
     }),
   );
 

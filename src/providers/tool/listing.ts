@@ -30,17 +30,17 @@ export function refreshed(
     }
     const description = told === null ? null : told.slice(0, indexAfter(told, limits.descriptionCharactersMax));
     const fresh = { name, description, parameters, ...(remoteName !== name && { remoteName }) };
-    const known = before.find((other) => other.name === name);
+    const stored = before.find((other) => other.name === name);
     const same =
-      known !== undefined &&
+      stored !== undefined &&
       isDeepStrictEqual(
-        [known.description, known.parameters, known.remoteName],
+        [stored.description, stored.parameters, stored.remoteName],
         [description, parameters, fresh.remoteName],
       );
-    if (same) functions.set(name, known);
+    if (same) functions.set(name, stored);
     else
-      functions.set(name, { ...fresh, enabled: false, approval: known?.approval ?? null, show: known?.show ?? null });
-    if (!same) changes.push({ name, change: known === undefined ? 'added' : 'changed' });
+      functions.set(name, { ...fresh, enabled: false, approval: stored?.approval ?? null, show: stored?.show ?? null });
+    if (!same) changes.push({ name, change: stored === undefined ? 'added' : 'changed' });
   }
   for (const { name } of before) if (!functions.has(name)) changes.push({ name, change: 'removed' });
   return { functions: [...functions.values()], changes };

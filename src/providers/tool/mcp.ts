@@ -3,13 +3,13 @@ import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { EntryStep } from '../../base/tool-errors.ts';
 import type { ProviderHttp } from '../client.ts';
-import type { AskedCall, CalledFunction, ListedTool, ToolAccess, ToolListing, ToolResult } from '../tool.ts';
+import type { ToolInvocation, InvokedFunction, ListedTool, ToolAccess, ToolListing, ToolResult } from '../tool.ts';
 import type { McpConnection } from './mcp/connection.ts';
 import { McpConnections } from './mcp/connections.ts';
 import type { Exchange, Outcome } from './mcp/exchange.ts';
 import { failureAt, isSessionLost, staysUsable, type EntryFailure } from './mcp/handshake.ts';
 import { parameterHeaders } from './mcp/parameter-headers.ts';
-import { callResult, listPage } from './mcp/result.ts';
+import { listPage, toolCallResult } from './mcp/result.ts';
 import { failed, sendWithin, type CutReason, type Sent } from './sending.ts';
 
 export class McpTools {
@@ -22,10 +22,10 @@ export class McpTools {
   }
 
   /** Sends a tool call, with retries within its time if they are allowed. Never rejects. */
-  call(
+  invoke(
     tool: ToolAccess,
-    { name, parameters }: CalledFunction,
-    { callId, arguments: given, context, stands }: AskedCall,
+    { name, parameters }: InvokedFunction,
+    { callId, arguments: values, context, stands }: ToolInvocation,
     signal: AbortSignal,
   ): Promise<ToolResult> {
     const { sessionId, visitor, claimed } = context;
@@ -44,8 +44,8 @@ export class McpTools {
         const ask = (connection: McpConnection): Exchange =>
           connection.ask(
             'tools/call',
-            { name, arguments: given, _meta },
-            { headers: parameterHeaders(parameters, given), once: true },
+            { name, arguments: values, _meta },
+            { headers: parameterHeaders(parameters, values), once: true },
           );
         void attempt
           .run(async (connection) => attempt.ask(ask(connection)))
@@ -176,7 +176,7 @@ function sentOf(outcome: Outcome): Sent {
   if (outcome.kind === 'accepted') return { result: failed('malformed'), again: 'never' };
   if (outcome.kind === 'answer')
     return {
-      result: 'result' in outcome.answer ? callResult(outcome.answer.result) : failed('refused'),
+      result: 'result' in outcome.answer ? toolCallResult(outcome.answer.result) : failed('refused'),
       again: 'never',
     };
   const { error, again, didNotAct } = outcome;

@@ -63,15 +63,15 @@ class PatternReader {
 
   /** Reads the next part; false if the next part is not well formed. */
   next(): boolean {
-    const found = this.#match(part)?.groups;
-    if (found === undefined) return false;
-    if (found['opening'] !== undefined) return this.#begin(found['opening'], found['look'], found['named']);
-    if (found['closing'] !== undefined) return this.#end();
-    if (found['repeat'] !== undefined) return this.#repeat(found['least'], found['most']);
-    this.#isRepeatable = found['edge'] === undefined;
-    if (found['number'] !== undefined) this.#highest = Math.max(this.#highest, Number(found['number']));
-    if (found['back'] !== undefined) this.#wanted.add(found['back']);
-    return found['class'] === undefined || this.#class();
+    const match = this.#match(part)?.groups;
+    if (match === undefined) return false;
+    if (match['opening'] !== undefined) return this.#begin(match['opening'], match['look'], match['named']);
+    if (match['closing'] !== undefined) return this.#end();
+    if (match['repeat'] !== undefined) return this.#repeat(match['least'], match['most']);
+    this.#isRepeatable = match['edge'] === undefined;
+    if (match['number'] !== undefined) this.#highest = Math.max(this.#highest, Number(match['number']));
+    if (match['back'] !== undefined) this.#wanted.add(match['back']);
+    return match['class'] === undefined || this.#class();
   }
 
   #begin(opening: string, look: string | undefined, named: string | undefined): boolean {
@@ -123,9 +123,9 @@ class PatternReader {
 
   #match(expression: RegExp): RegExpExecArray | null {
     expression.lastIndex = this.#at;
-    const found = expression.exec(this.#text);
-    if (found !== null) this.#at = expression.lastIndex;
-    return found;
+    const match = expression.exec(this.#text);
+    if (match !== null) this.#at = expression.lastIndex;
+    return match;
   }
 }
 

@@ -29,7 +29,7 @@ export const stepsExhausted = new Error('the steps are used up');
 /** Checks values against one schema. Treats `format` and unsupported keywords as annotations. */
 export class SchemaCheck {
   readonly #root: Schema;
-  readonly #found = new Map<string, unknown>();
+  readonly #targets = new Map<string, unknown>();
   #left: number = limits.toolCheckStepsMax;
   #depth = 0;
 
@@ -216,14 +216,14 @@ export class SchemaCheck {
    * Returns the part of the schema that a reference names; null, an unknown verdict, for a reference without a target.
    */
   target(reference: string): unknown {
-    if (this.#found.has(reference)) return this.#found.get(reference);
+    if (this.#targets.has(reference)) return this.#targets.get(reference);
     const found =
       reference === '#'
         ? this.#root
         : reference.startsWith('#/')
           ? this.#at(reference.slice(2).split('/'))
           : this.#anchored(this.#root, reference.slice(1));
-    this.#found.set(reference, found);
+    this.#targets.set(reference, found);
     return found;
   }
 

@@ -59,25 +59,27 @@ class Misfit {
     if (!isObject(value)) return null;
     if (keyword === 'required')
       return `${named(inside(path, String((wanted as unknown[]).find((name) => !Object.hasOwn(value, String(name))))))} is missing.`;
-    const known = isObject(schema['properties']) ? schema['properties'] : {};
+    const properties = isObject(schema['properties']) ? schema['properties'] : {};
     const names = Object.keys(value);
     if (keyword === 'properties')
       return this.#first(
         names
-          .filter((name) => Object.hasOwn(known, name))
-          .map((name) => [known[name], value[name], inside(path, name)]),
+          .filter((name) => Object.hasOwn(properties, name))
+          .map((name) => [properties[name], value[name], inside(path, name)]),
       );
     if (keyword === 'additionalProperties')
       return this.#first(
-        names.filter((name) => !Object.hasOwn(known, name)).map((name) => [wanted, value[name], inside(path, name)]),
+        names
+          .filter((name) => !Object.hasOwn(properties, name))
+          .map((name) => [wanted, value[name], inside(path, name)]),
       );
     return null;
   }
 
   #first(parts: readonly (readonly [schema: unknown, value: unknown, path: string])[]): string | null {
     for (const part of parts) {
-      const found = this.find(...part);
-      if (found !== null) return found;
+      const error = this.find(...part);
+      if (error !== null) return error;
     }
     return null;
   }

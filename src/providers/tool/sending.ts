@@ -32,7 +32,7 @@ const pausesMs = [250, 1000] as const;
  */
 const stillMs = limits.leaseMs / 2;
 
-/** Sends a tool call. `stands`: see `AskedCall`. Never rejects. */
+/** Sends a tool call. `stands`: see `ToolInvocation`. Never rejects. */
 export async function sendWithin(
   clock: Clock,
   { timeoutSeconds, repeatable }: ToolAccess,

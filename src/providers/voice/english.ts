@@ -176,7 +176,7 @@ const punctuation: readonly (readonly [RegExp, string])[] = [
 ];
 
 const replaced = (text: string, pairs: readonly (readonly [RegExp, string])[]): string =>
-  pairs.reduce((rest, [sought, said]) => rest.replace(sought, said), text);
+  pairs.reduce((rest, [sought, spokenText]) => rest.replace(sought, spokenText), text);
 
 /** Ten digits of each script stand in a row, from zero on. */
 function digitOf(digit: string): string {

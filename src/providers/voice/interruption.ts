@@ -42,7 +42,7 @@ const wordsOf = (text: string): string[] =>
 
 /** Whether all words occur among the others in this order; one other word makes the transcript count. */
 function isWithin(words: readonly string[], others: readonly string[]): boolean {
-  let found = 0;
-  for (const other of others) if (other === words[found]) found++;
-  return found === words.length;
+  let matched = 0;
+  for (const other of others) if (other === words[matched]) matched++;
+  return matched === words.length;
 }

@@ -141,7 +141,7 @@ export class Listener {
   #audioEnd = Infinity;
   /** Utterances that were cut and whose finals are pending, the oldest first. Events of later utterances wait. */
   readonly #cuts = new Set<number>();
-  #held: ListenerEvent[] = [];
+  #waiting: ListenerEvent[] = [];
   /** Number of pending finals. */
   #owed = 0;
   #running = false;
@@ -206,7 +206,7 @@ export class Listener {
     this.#stop.abort();
     this.#spoken?.early?.stop.abort();
     this.#spoken?.partial?.abort();
-    this.#held = [];
+    this.#waiting = [];
     this.#finished();
   }
 
@@ -272,7 +272,7 @@ export class Listener {
     for (const chance of chances) {
       if (this.#closed) return;
       if (this.#options.follower !== undefined) await this.#putOff();
-      for (const found of this.#segmenter.push(chance)) await this.#follow(found);
+      for (const segment of this.#segmenter.push(chance)) await this.#follow(segment);
       this.#maybePartial();
       this.#options.follower?.looked(msOf(this.#segmenter.position), msOf(this.#segmenter.voiced));
     }
@@ -280,14 +280,14 @@ export class Listener {
   }
 
   #cutHere(reason: 'flush' | 'finish'): void {
-    for (const found of this.#segmenter.end(reason)) this.#follow(found).catch((error) => this.#fail(error));
+    for (const segment of this.#segmenter.end(reason)) this.#follow(segment).catch((error) => this.#fail(error));
   }
 
-  async #follow(found: Segmented): Promise<void> {
-    if (found.type === 'started') await this.#begin(found.utterance, found.at);
-    else if (found.type === 'paused') this.#decodeEarly(found.at);
-    else if (found.type === 'resumed') this.#takeEarly();
-    else this.#end(found);
+  async #follow(segment: Segmented): Promise<void> {
+    if (segment.type === 'started') await this.#begin(segment.utterance, segment.at);
+    else if (segment.type === 'paused') this.#decodeEarly(segment.at);
+    else if (segment.type === 'resumed') this.#takeEarly();
+    else this.#end(segment);
   }
 
   async #begin(number: number, from: number): Promise<void> {
@@ -359,12 +359,15 @@ export class Listener {
     const spoken = this.#spoken;
     if (spoken === null || !this.#wanted || spoken.partial !== null || spoken.early !== null) return;
     const stretch = this.#options.stretch();
-    const said = this.#segmenter.position - spoken.from;
-    if (stretch === Infinity || said < Math.min(spoken.again, partialsAt[spoken.partialsMade] ?? Infinity) * stretch)
+    const spokenSamples = this.#segmenter.position - spoken.from;
+    if (
+      stretch === Infinity ||
+      spokenSamples < Math.min(spoken.again, partialsAt[spoken.partialsMade] ?? Infinity) * stretch
+    )
       return;
     spoken.again = Infinity;
     // A late partial is skipped.
-    while (said >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
+    while (spokenSamples >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
     const to = this.#segmenter.position;
     const stop = (spoken.partial = new AbortController());
     this.#options.transcribe(this.#beginning(spoken, to), spoken, 'partial', stop.signal).then(
@@ -450,18 +453,18 @@ export class Listener {
 
   /** Keeps only the last waiting partial of an utterance. */
   #hold(event: ListenerEvent): void {
-    const last = this.#held.at(-1);
+    const last = this.#waiting.at(-1);
     if (event.type === 'transcript.partial' && last?.type === event.type && last.utterance === event.utterance)
-      this.#held.pop();
-    this.#held.push(event);
+      this.#waiting.pop();
+    this.#waiting.push(event);
   }
 
   /** Sends the events that waited for the final of a cut utterance, up to the next cut. */
   #release(utterance: number): void {
     if (!this.#cuts.delete(utterance)) return;
-    const held = this.#held;
-    this.#held = [];
-    for (const event of held) this.#emit(event);
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const event of waiting) this.#emit(event);
   }
 }
 

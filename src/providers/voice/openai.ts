@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import { parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { ProviderCall, ProviderHttp, ProviderPost } from '../client.ts';
+import type { ProviderRequest, ProviderHttp, ProviderPost } from '../client.ts';
 import {
   VoiceFailed,
   type SentenceAudio,
@@ -94,7 +94,7 @@ function begin(
       pieces.fail(new VoiceFailed(reason));
       reject(new VoiceFailed(reason));
     };
-    const call: ProviderCall = http.post(
+    const call: ProviderRequest = http.post(
       post,
       {
         head(contentType, contentEncoding) {

@@ -8,7 +8,7 @@ export class AudioPieces implements AsyncIterable<Int16Array> {
   readonly #hold: () => void;
   readonly #resume: () => void;
   #bytes = 0;
-  #held = false;
+  #isHeld = false;
   #over: 'ended' | Error | null = null;
   #wake: () => void = () => {};
 
@@ -21,8 +21,8 @@ export class AudioPieces implements AsyncIterable<Int16Array> {
     this.begun = true;
     this.#pieces.push(samples);
     this.#bytes += samples.byteLength;
-    if (!this.#held && this.#bytes > limits.speechAheadBytesMax) {
-      this.#held = true;
+    if (!this.#isHeld && this.#bytes > limits.speechAheadBytesMax) {
+      this.#isHeld = true;
       this.#hold();
     }
     this.#wake();
@@ -44,8 +44,8 @@ export class AudioPieces implements AsyncIterable<Int16Array> {
       this.#pieces = [];
       for (const piece of taken) {
         this.#bytes -= piece.byteLength;
-        if (this.#held && this.#bytes < limits.speechAheadBytesMax / 2) {
-          this.#held = false;
+        if (this.#isHeld && this.#bytes < limits.speechAheadBytesMax / 2) {
+          this.#isHeld = false;
           this.#resume();
         }
         yield piece;

@@ -16,7 +16,7 @@ export interface PlannedText {
   /** Text as the model wrote it. */
   readonly raw: string;
   /** Text as the voice received it. */
-  readonly said: string;
+  readonly spokenText: string;
   /** UTF-16 units at the beginning of `raw` that are not spoken, such as code; 0 if absent. */
   readonly silent?: number;
 }
@@ -68,7 +68,7 @@ function behind({ words, before }: UtterancePlan, isReached: (word: PlannedWord)
  * one rate.
  */
 export function planOf(
-  { from, raw, said, silent = 0 }: PlannedText,
+  { from, raw, spokenText, silent = 0 }: PlannedText,
   spans: readonly WordSpan[],
   samples: number,
   sayable: (text: string) => string = (text) => text,
@@ -80,7 +80,7 @@ export function planOf(
   });
   const owned = spansOf(
     texts.map(({ text }) => (mayBeSaid(text) ? bareWords(sayable(speakableText(text))) : [])),
-    said,
+    spokenText,
     spans,
   );
   const words: { textEnd: number; begin: number; half: number }[] = [];
@@ -104,14 +104,14 @@ const mayBeSaid = (text: string): boolean => hasWord(text.normalize('NFKD'));
 /** Returns for each word of the text its span; undefined for an unspoken word. */
 function spansOf(
   texts: readonly (readonly string[])[],
-  said: string,
+  spokenText: string,
   spans: readonly WordSpan[],
 ): (WordSpan | undefined)[] {
   const expected = texts.flatMap((words, text) => words.map((word) => ({ word, text })));
-  const spoken = wordsOf(said).flatMap(({ text }, index) =>
+  const spoken = wordsOf(spokenText).flatMap(({ text }, index) =>
     bareWords(text).map((word) => ({ word, span: spans[index]! })),
   );
-  const found: (WordSpan | undefined)[] = texts.map(() => undefined);
+  const wordSpans: (WordSpan | undefined)[] = texts.map(() => undefined);
   for (const [index, counterpart] of counterparts(
     expected.map(({ word }) => word),
     spoken.map(({ word }) => word),
@@ -119,12 +119,12 @@ function spansOf(
     if (counterpart < 0) continue;
     const { text } = expected[counterpart]!;
     const { span } = spoken[index]!;
-    found[text] = {
-      from: Math.min(found[text]?.from ?? span.from, span.from),
-      to: Math.max(found[text]?.to ?? 0, span.to),
+    wordSpans[text] = {
+      from: Math.min(wordSpans[text]?.from ?? span.from, span.from),
+      to: Math.max(wordSpans[text]?.to ?? 0, span.to),
     };
   }
-  return found;
+  return wordSpans;
 }
 
 /** Returns the words of a text, without case and signs. */
@@ -138,8 +138,8 @@ const endsClause = /[,;:—–、，；：]["'”’)]*$/u;
  * Distributes a sentence's words in proportion to their characters, between its first and its last sound; pauses lie at
  * commas if their numbers match.
  */
-export function spansInProportion(said: string, sounds: Sounds): WordSpan[] {
-  const pieces = wordsOf(said).map(({ text }) => text);
+export function spansInProportion(spokenText: string, sounds: Sounds): WordSpan[] {
+  const pieces = wordsOf(spokenText).map(({ text }) => text);
   const clauses: string[][] = [[]];
   for (const [index, piece] of pieces.entries()) {
     clauses.at(-1)!.push(piece);

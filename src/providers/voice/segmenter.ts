@@ -143,22 +143,22 @@ export class Segmenter {
   }
 
   #follow(utterance: Utterance, chance: number, windowFrom: number): Segmented[] {
-    const found: Segmented[] = [];
+    const events: Segmented[] = [];
     const { number, endsAt } = utterance;
     if (chance >= (endsAt === null ? offsetChance : onsetChance)) {
       utterance.spokenTo = this.position;
       utterance.voiced += windowSamples;
       utterance.silence = this.#silence;
       utterance.endsAt = null;
-      if (endsAt !== null) found.push({ type: 'resumed', utterance: number });
+      if (endsAt !== null) events.push({ type: 'resumed', utterance: number });
     } else if (endsAt === null && this.position - utterance.spokenTo >= pauseSamples) {
       utterance.endsAt = Math.max(utterance.from, this.#boundaries.end(utterance.spokenTo, this.position));
-      found.push({ type: 'paused', utterance: number, at: utterance.endsAt });
+      events.push({ type: 'paused', utterance: number, at: utterance.endsAt });
     } else if (endsAt !== null && this.position - endsAt >= utterance.silence)
       return [this.#ended(utterance, endsAt, 'silence')];
     utterance.chances.push(chance);
     if (utterance.chances.length > cutWithin / windowSamples) utterance.chances.shift();
-    return this.position - utterance.from >= lengthMax ? [...found, ...this.#cut(utterance, windowFrom)] : found;
+    return this.position - utterance.from >= lengthMax ? [...events, ...this.#cut(utterance, windowFrom)] : events;
   }
 
   /** Cuts after the quietest of the last windows. The rest of the speech is a new utterance. */

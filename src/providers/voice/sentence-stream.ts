@@ -41,7 +41,7 @@ export class SentenceStream {
   /** Fence of the code block that is open before the text; null outside of one. */
   #fence: string | null = null;
   /** Whether a sentence was returned. */
-  #given = false;
+  #hasReturned = false;
   #lookAtLength = 0;
   #lookedAt = 0;
   /** Whether the text is complete, although the rest of it is not split yet. */
@@ -104,11 +104,11 @@ export class SentenceStream {
     const sentences = sentencesAndCode(this.#text.slice(0, cutAtOnce), this.#fence);
     // The last sentence may continue, unless it has the maximum length of unspoken text.
     const goesOn = this.#text.length > cutAtOnce && sentences.length > 1;
-    const found = this.#take(goesOn ? sentences.slice(0, -1) : sentences);
+    const planned = this.#take(goesOn ? sentences.slice(0, -1) : sentences);
     this.#lookAtLength = 0;
     // An unclosed block ends with its text.
     if (this.#isWhole && this.#text === '') this.#fence = null;
-    return this.isBehind ? found : [...found, ...this.#sentences()];
+    return this.isBehind ? planned : [...planned, ...this.#sentences()];
   }
 
   get #endsWhole(): boolean {
@@ -119,7 +119,7 @@ export class SentenceStream {
 
   get #waitsForFirst(): boolean {
     return (
-      !this.#given &&
+      !this.#hasReturned &&
       this.#fence === null &&
       this.#text.length <= oftenUpTo &&
       this.#text.trim() !== '' &&
@@ -133,29 +133,29 @@ export class SentenceStream {
     const sentences = sentencesAndCode(this.#text, this.#fence);
     const isOpen = (part: Part | undefined): boolean =>
       part !== undefined && (part.kind === 'prose' || !part.raw.endsWith('\n'));
-    const found = this.#take(isOpen(sentences.at(-1)) ? sentences.slice(0, -1) : sentences);
+    const planned = this.#take(isOpen(sentences.at(-1)) ? sentences.slice(0, -1) : sentences);
     this.#lookAtLength = this.#text.length < oftenUpTo ? 0 : this.#text.length * growth;
-    return found;
+    return planned;
   }
 
   #take(sentences: readonly Part[]): PlannedText[] {
     if (sentences.length === 0) return [];
-    const found: PlannedText[] = [];
+    const planned: PlannedText[] = [];
     for (const sentence of sentences) {
       this.#text = this.#text.slice(sentence.raw.length);
       this.#fence = sentence.fence;
       if (sentence.kind === 'prose') this.#prose = (this.#prose + sentence.raw).slice(-tellingCharacters);
       for (const piece of piecesOf(sentence, this.#saying, this.#prose)) {
         const raw = this.#silent + piece.raw;
-        this.#silent = hasWord(piece.said) ? '' : raw;
-        if (!hasWord(piece.said)) continue;
-        found.push({ from: this.#from, raw, said: piece.said, silent: raw.length - piece.raw.length });
+        this.#silent = hasWord(piece.spokenText) ? '' : raw;
+        if (!hasWord(piece.spokenText)) continue;
+        planned.push({ from: this.#from, raw, spokenText: piece.spokenText, silent: raw.length - piece.raw.length });
         this.#from += codePoints(raw);
-        this.#given = true;
+        this.#hasReturned = true;
       }
     }
     this.#tail = this.#text.slice(-oftenUpTo);
-    return found;
+    return planned;
   }
 
   /**
@@ -163,7 +163,7 @@ export class SentenceStream {
    * address; 0 if no position fits.
    */
   #lastEnd(kind: RegExp, words: number): number {
-    const ends = Array.from(this.#text.matchAll(kind), ({ 0: found, index }) => index + found.length);
+    const ends = Array.from(this.#text.matchAll(kind), ({ 0: planned, index }) => index + planned.length);
     return ends.findLast((end) => isWhole(this.#text.slice(0, end)) && wordsIn(this.#text.slice(0, end)) >= words) ?? 0;
   }
 }

@@ -13,7 +13,7 @@ import { speakableText } from './speakable.ts';
 /** A piece of a text, as it is written and as the voice receives it. */
 export interface VoicedText {
   readonly raw: string;
-  readonly said: string;
+  readonly spokenText: string;
 }
 
 /** Properties of a voice that decide the length of its speech. */
@@ -64,8 +64,8 @@ function runMs(run: string, spells: boolean): number {
 }
 
 /** Milliseconds that a voice takes for a text at its normal speed, within a factor of two. */
-export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): number =>
-  Array.from(said.matchAll(runs), ([run]) => runMs(run, spells)).reduce((sum, ms) => sum + ms, 0);
+export const soundMs = (spokenText: string, { spells }: Pick<Saying, 'spells'>): number =>
+  Array.from(spokenText.matchAll(runs), ([run]) => runMs(run, spells)).reduce((sum, ms) => sum + ms, 0);
 
 /**
  * Splits a sentence into pieces that join to the same sentence: usually one. A block of code gives one with the
@@ -74,9 +74,9 @@ export const soundMs = (said: string, { spells }: Pick<Saying, 'spells'>): numbe
  */
 export function piecesOf({ kind, raw }: Pick<Part, 'kind' | 'raw'>, saying: Saying, before: string): VoicedText[] {
   if (kind === 'prose') return shortened(voicedOf(raw, saying), saying);
-  if (kind === 'code') return [{ raw, said: '' }];
-  const said = saying.sayable(announcementAfter(before));
-  return [{ raw, said: hasWord(said) ? said : saying.sayable(announcementAfter('')) }];
+  if (kind === 'code') return [{ raw, spokenText: '' }];
+  const announcement = saying.sayable(announcementAfter(before));
+  return [{ raw, spokenText: hasWord(announcement) ? announcement : saying.sayable(announcementAfter('')) }];
 }
 
 /**
@@ -88,10 +88,10 @@ export const sentencesAndCode = (text: string, fence: string | null = null): Par
     part.kind === 'prose' ? sentencesOf(part.raw).map((raw) => ({ ...part, raw })) : [part],
   );
 
-const voicedOf = (raw: string, { sayable }: Saying): VoicedText => ({ raw, said: sayable(speakableText(raw)) });
+const voicedOf = (raw: string, { sayable }: Saying): VoicedText => ({ raw, spokenText: sayable(speakableText(raw)) });
 
 function shortened(whole: VoicedText, saying: Saying): VoicedText[] {
-  if (soundMs(whole.said, saying) <= limits.voicePieceMs) return [whole];
+  if (soundMs(whole.spokenText, saying) <= limits.voicePieceMs) return [whole];
   const halves = halvesOf(whole, saying) ?? halvesOfSaid(whole);
   return halves === null ? [whole] : halves.flatMap((half) => shortened(half, saying));
 }
@@ -103,16 +103,21 @@ const wordEnds = /\s+/gu;
 const triesMax = 4;
 
 /** Halves a text at a position that does not change its spoken form; null if none is near its middle. */
-function halvesOf({ raw, said }: VoicedText, saying: Saying): [VoicedText, VoicedText] | null {
+function halvesOf({ raw, spokenText }: VoicedText, saying: Saying): [VoicedText, VoicedText] | null {
   for (const place of places(raw)) {
     const [left, right] = [voicedOf(raw.slice(0, place), saying), voicedOf(raw.slice(place), saying)];
-    if (hasWord(left.said) && hasWord(right.said) && bare(left.said + right.said) === bare(said)) return [left, right];
+    if (
+      hasWord(left.spokenText) &&
+      hasWord(right.spokenText) &&
+      bare(left.spokenText + right.spokenText) === bare(spokenText)
+    )
+      return [left, right];
   }
   return null;
 }
 
 /** Letters and digits that are spoken. */
-const bare = (said: string): string => said.replace(/[^\p{L}\p{N}]/gu, '');
+const bare = (spokenText: string): string => spokenText.replace(/[^\p{L}\p{N}]/gu, '');
 
 /** Positions near the middle of a text: ends of clauses first, then ends of words, then any other. */
 function* places(text: string): Generator<number> {
@@ -132,14 +137,14 @@ const pointAt = (text: string, index: number): number =>
   /[\udc00-\udfff]/.test(text[index] ?? '') ? index - 1 : index;
 
 /** Halves the spoken text near its middle, with the same shares of the written text. Null if it cannot be split. */
-function halvesOfSaid({ raw, said }: VoicedText): [VoicedText, VoicedText] | null {
-  for (const place of places(said)) {
-    const [left, right] = [said.slice(0, place), said.slice(place)];
+function halvesOfSaid({ raw, spokenText }: VoicedText): [VoicedText, VoicedText] | null {
+  for (const place of places(spokenText)) {
+    const [left, right] = [spokenText.slice(0, place), spokenText.slice(place)];
     if (!hasWord(left) || !hasWord(right)) continue;
-    const end = pointAt(raw, Math.round((raw.length * place) / said.length));
+    const end = pointAt(raw, Math.round((raw.length * place) / spokenText.length));
     return [
-      { raw: raw.slice(0, end), said: left.trim() },
-      { raw: raw.slice(end), said: right.trim() },
+      { raw: raw.slice(0, end), spokenText: left.trim() },
+      { raw: raw.slice(end), spokenText: right.trim() },
     ];
   }
   return null;

@@ -108,7 +108,7 @@ function characterOf(
  */
 export function speakableText(text: string): string {
   const unlinked = text.replace(links, '$1').replace(bracketed, '$1$2').replace(addresses, siteOf);
-  const unmarked = marks.reduce((rest, [mark, said]) => rest.replace(mark, said), unlinked);
+  const unmarked = marks.reduce((rest, [mark, spokenText]) => rest.replace(mark, spokenText), unlinked);
   const plain = unmarked.replace(entity, characterOf).replace(pictures, '');
   // Rows of dots or dashes have no sound, but some synthesisers take time over each.
   return plain

@@ -145,7 +145,7 @@ export class StreamingSynthesis {
       begun(codePoints(sentence.raw));
       const audio = provider.speak({
         ...request,
-        text: sentence.said,
+        text: sentence.spokenText,
         index: this.#index++,
         timed: true,
         awaited,
@@ -190,7 +190,7 @@ export class StreamingSynthesis {
   }
 
   #plan(sentence: PlannedText, words: readonly WordSpan[] | undefined, sounds: Sounds): SynthesisEvent {
-    const spans = (words ?? spansInProportion(sentence.said, sounds)).map(({ from, to }) => ({
+    const spans = (words ?? spansInProportion(sentence.spokenText, sounds)).map(({ from, to }) => ({
       from: this.#output.placeOf(from),
       to: this.#output.placeOf(to),
     }));
@@ -244,13 +244,13 @@ function gathered(pieces: AsyncIterable<Int16Array>, sampleRate: number): Gather
         ahead.push(piece);
         await room;
       }
-      found.sounds = sounds;
+      audio.sounds = sounds;
       ahead.end();
     } catch (error) {
       ahead.fail(error as Error);
     }
   };
-  const found: Gathered = { pieces: ahead, sounds: null };
+  const audio: Gathered = { pieces: ahead, sounds: null };
   void take();
-  return found;
+  return audio;
 }

@@ -12,7 +12,7 @@ t.test('a sentence of which nothing was heard adds nothing, not even the white s
     t.equal(text.slice(0, cursor.pointsAt(start)), text.slice(0, from).trimEnd(), 'before its words are known');
     cursor.plan(
       planOf(
-        { from, raw, said: raw.trim() },
+        { from, raw, spokenText: raw.trim() },
         [
           { from: 0, to: 100 },
           { from: 100, to: 200 },
@@ -44,7 +44,7 @@ t.test('a word has begun with its first sample, and with it all before it', asyn
   t.same(begun(0, 1), ['', 'One two.'], 'before its words are known');
   cursor.plan(
     planOf(
-      { from: 0, raw: 'One two. ', said: 'One two.' },
+      { from: 0, raw: 'One two. ', spokenText: 'One two.' },
       [
         { from: 10, to: 80 },
         { from: 100, to: 200 },
@@ -57,7 +57,7 @@ t.test('a word has begun with its first sample, and with it all before it', asyn
   // Nothing is heard of a word that has not begun, not even where it has no length.
   cursor.plan(
     planOf(
-      { from: 9, raw: 'Three four.', said: 'Three four.' },
+      { from: 9, raw: 'Three four.', spokenText: 'Three four.' },
       [
         { from: 30, to: 30 },
         { from: 30, to: 31 },

@@ -27,7 +27,7 @@ function spoken(kept: () => Promise<boolean> = async () => true) {
   const runner = { supply: (word: string) => (stored.push(word), kept()), release: () => {} };
   async function* narrated(): AsyncGenerator<SynthesisEvent, void> {
     yield { type: 'sentence', from: 0, to: text.length, start: 0 };
-    yield { type: 'plan', plan: planOf({ from: 0, raw: text, said: text }, spans, samples) };
+    yield { type: 'plan', plan: planOf({ from: 0, raw: text, spokenText: text }, spans, samples) };
     for (let at = 0; at < samples; at += frame) yield { type: 'frame', bytes: new Uint8Array(1), samples: frame };
   }
   const reply: Reply = new Reply({

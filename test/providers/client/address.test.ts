@@ -6,12 +6,12 @@ import {
   baseUrlProblem,
   guardedLookup,
   isPublicAddress,
-  mayCall,
+  addressCheck,
 } from '../../../src/providers/client/address.ts';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import { WheelClock } from '../../../src/base/clock.ts';
 import type { ProviderHttp } from '../../../src/providers/client.ts';
-import { toolCaller } from '../../../src/providers/tool/caller.ts';
+import { toolInvoker } from '../../../src/providers/tool/invoker.ts';
 import type { ToolResult } from '../../../src/providers/tool.ts';
 import { ask, client, delta, done, eventStream, provider } from '../model/provider.ts';
 
@@ -315,7 +315,7 @@ t.test(
       ]) {
         for (const secure of [false, true]) {
           for (const allowPrivate of [false, true])
-            guardedLookup(mayCall(secure, allowPrivate), resolving(addresses).lookup)(
+            guardedLookup(addressCheck(secure, allowPrivate), resolving(addresses).lookup)(
               'rebinding.test',
               { all: true },
               (error) => t.ok(error instanceof AddressRefused, addresses.join()),
@@ -393,8 +393,8 @@ function called(http: ProviderHttp, kind: 'http' | 'mcp', url: string): Promise<
     metadata: {},
   };
   const clock = new WheelClock();
-  return toolCaller(http, clock)
-    .call(
+  return toolInvoker(http, clock)
+    .invoke(
       tool,
       { name: 'act', parameters: { type: 'object' } },
       { callId: 'call_1', arguments: {}, context },
@@ -440,10 +440,10 @@ t.test('a name is called without encryption only where each of its addresses is 
     ['2002:808:808::1'],
     [],
   ]) {
-    guardedLookup(mayCall(false, true), resolving(addresses).lookup)('public.test', { all: true }, (error) =>
+    guardedLookup(addressCheck(false, true), resolving(addresses).lookup)('public.test', { all: true }, (error) =>
       t.ok(error instanceof AddressRefused, addresses.join()),
     );
-    guardedLookup(mayCall(true, true), resolving(addresses).lookup)('public.test', { all: true }, (error) =>
+    guardedLookup(addressCheck(true, true), resolving(addresses).lookup)('public.test', { all: true }, (error) =>
       t.equal(error === null, addresses.length > 0, `${addresses.join()}, encrypted`),
     );
   }

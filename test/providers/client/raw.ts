@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { ModelFailure } from '../../../src/providers/model.ts';
-import type { ProviderCall, ProviderHttp, ProviderListener, ProviderPost } from '../../../src/providers/client.ts';
+import type { ProviderRequest, ProviderHttp, ProviderListener, ProviderPost } from '../../../src/providers/client.ts';
 import type { Hooks } from '../model/provider.ts';
 
 /** `request` counts from 0 over all connections, `connection` likewise. */
@@ -122,7 +122,7 @@ export function post(
   http: ProviderHttp,
   baseUrl: string,
   over: Partial<ProviderPost> = {},
-): Told & { call: ProviderCall } {
+): Told & { call: ProviderRequest } {
   const told = new Told();
   const call = http.post({ baseUrl, path: '/chat', headers: { authorization: 'Bearer k' }, body: '{}', ...over }, told);
   return Object.assign(told, { call });

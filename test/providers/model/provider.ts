@@ -8,7 +8,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type { OpaqueFields } from '../../../src/base/opaque-fields.ts';
 import type {
   Model,
-  ModelCall,
+  ModelStream,
   ModelFailure,
   ModelRequest,
   ModelSink,
@@ -94,7 +94,7 @@ export class Heard implements ModelSink {
   }
 }
 
-export function ask(model: Model, over: Partial<ModelRequest> = {}): Heard & { asked: ModelCall } {
+export function ask(model: Model, over: Partial<ModelRequest> = {}): Heard & { asked: ModelStream } {
   const heard = new Heard();
   return Object.assign(heard, { asked: model.start(request(over), heard) });
 }

@@ -2,25 +2,25 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
-import type { Dialect, Teller } from '../../../src/providers/model/dialect.ts';
+import type { Dialect, AnswerSink } from '../../../src/providers/model/dialect.ts';
 import { parseObject } from '../../../src/base/json.ts';
-import { objectAt, textOf } from '../../../src/providers/model/json.ts';
+import { objectAt, contentText } from '../../../src/providers/model/json.ts';
 import { StreamReader } from '../../../src/providers/model/stream.ts';
 
 const dialect: Dialect = {
   owns: () => true,
   storedOf: () => null,
-  event(teller, event) {
-    if (event['error'] !== undefined) return teller.fail('provider_error');
-    if (event['usage'] !== undefined) teller.usage({ inputTokens: 1, outputTokens: 1 });
-    teller.text(textOf(objectAt(event, 'delta')['content']));
-    if (event['end'] === true) teller.complete(null);
+  event(sink, event) {
+    if (event['error'] !== undefined) return sink.fail('provider_error');
+    if (event['usage'] !== undefined) sink.usage({ inputTokens: 1, outputTokens: 1 });
+    sink.text(contentText(objectAt(event, 'delta')['content']));
+    if (event['end'] === true) sink.complete(null);
   },
   whole() {},
 };
 
 /** Records the calls in order; consecutive texts count as one. */
-class Heard implements Teller {
+class Heard implements AnswerSink {
   readonly said: string[] = [];
   texts = 0;
 

@@ -156,11 +156,11 @@ function neutral(body: any): ModelMessage[] {
           .map((block) => block.text)
           .join('')
       : (content ?? '');
-    const isCalling = (calls?.length ?? 0) > 0 || blocks.some(({ type }) => type === 'tool_use');
+    const hasToolCalls = (calls?.length ?? 0) > 0 || blocks.some(({ type }) => type === 'tool_use');
     if (role === 'tool' || (role === 'user' && text === '' && blocks.length > 0))
       return [{ role: 'tool', callId: '', content: text }];
     if (role === 'system') return [];
-    return [{ role, content: text, ...(isCalling && { calls: [] }) }];
+    return [{ role, content: text, ...(hasToolCalls && { calls: [] }) }];
   });
 }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { WheelClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { providerHttp } from '../../../src/providers/client.ts';
-import type { AskedCall, ToolAccess } from '../../../src/providers/tool.ts';
+import type { ToolInvocation, ToolAccess } from '../../../src/providers/tool.ts';
 import { McpTools } from '../../../src/providers/tool/mcp.ts';
 import type { Outcome } from '../../../src/providers/tool/mcp/exchange.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import { openServer, schema } from '../../api/mcp-server.ts';
 import { ManualClock } from '../model/provider.ts';
 
-const asked: AskedCall = {
+const asked: ToolInvocation = {
   callId: 'call_1',
   arguments: { order: '7' },
   context: {
@@ -56,7 +56,7 @@ t.test('an idle session is ended, the next call opens another, and the rest end 
     secrets: [],
     headers: {},
   };
-  const call = () => tools.call(tool, { name: 'look_up', parameters: schema }, asked, new AbortController().signal);
+  const call = () => tools.invoke(tool, { name: 'look_up', parameters: schema }, asked, new AbortController().signal);
   t.match(await call(), { status: 'completed' });
   clock.advance(limits.toolSessionIdleMs - 1);
   t.match(await call(), { status: 'completed' });
@@ -73,10 +73,10 @@ t.test('an idle session is ended, the next call opens another, and the rest end 
   t.same([server.sessions.open.size, server.got.at(-1)!.method], [0, 'DELETE']);
 });
 
-const refusal = (status: number, said = '', location = ''): Outcome => ({
+const refusal = (status: number, errorText = '', location = ''): Outcome => ({
   kind: 'refusal',
   status,
-  said,
+  errorText,
   location,
   error: 'refused',
   again: 'never',

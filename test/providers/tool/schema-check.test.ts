@@ -122,7 +122,7 @@ t.test('what is not looked at counts as fitting, and so does its reverse', async
 
 const many = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index));
-const ladder = (keyword: string) => ({
+const nestedKeyword = (keyword: string) => ({
   type: 'object',
   [keyword]: [{ $ref: '#/$defs/d0' }],
   $defs: Object.fromEntries(
@@ -160,9 +160,9 @@ const hostile: Readonly<Record<string, readonly [schema: Record<string, unknown>
   ],
   'unique numbers': [ofA({ uniqueItems: true }), { a: many(6000, (index) => index) }],
   'unique objects': [ofA({ uniqueItems: true }), { a: many(3000, (index) => ({ a: index })) }],
-  'anyOf without end': [ladder('anyOf'), {}],
-  'allOf without end': [ladder('allOf'), {}],
-  'oneOf without end': [ladder('oneOf'), {}],
+  'anyOf without end': [nestedKeyword('anyOf'), {}],
+  'allOf without end': [nestedKeyword('allOf'), {}],
+  'oneOf without end': [nestedKeyword('oneOf'), {}],
   itself: [{ type: 'object', $ref: '#' }, {}],
   'itself twice': [{ type: 'object', anyOf: [{ $ref: '#' }, { $ref: '#' }] }, {}],
   'deep arguments': [{ type: 'object', properties: { a: { $ref: '#' } } }, nested(99)],

@@ -87,7 +87,7 @@ function opened(
       workspaces: { of: async () => ({}) },
       sessions: { of: async () => ({}), read: async () => ({ ...session, machine: { state: 'open' } }), keepPresent },
     },
-    voice: { detector: () => detector, ladder: { stretchFor: () => 1 } },
+    voice: { detector: () => detector, loadShedding: { stretchFor: () => 1 } },
     metrics: { limited: { inc: () => {} }, voice: { utterances: { inc: () => {} } } },
   };
   const facts = {

@@ -13,7 +13,7 @@ function plan(raw: string, from = 0) {
   const said = englishOf(speakableText(raw));
   const pieces = said.split(' ');
   return planOf(
-    { from, raw, said },
+    { from, raw, spokenText: said },
     pieces.map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })),
     pieces.length * 100,
     englishOf,
@@ -62,7 +62,7 @@ t.test('a word counts once half of it was played', async (t) => {
 t.test('a script without spaces', async (t) => {
   const raw = '今日は、東京です。 สวัสดีครับ ok';
   const planned = planOf(
-    { from: 0, raw, said: raw },
+    { from: 0, raw, spokenText: raw },
     wordsOf(raw).map((_, index) => ({ from: index * 100, to: (index + 1) * 100 })),
     10_000,
   );

@@ -14,7 +14,7 @@ t.test('a sentence is whole once another begins, or 150 ms behind its end', asyn
   t.equal(one.dueAt, null, 'only the first is cut short');
   t.same(one.push(' to six!"', 5_000), []);
   t.same(one.look(5_149), []);
-  t.same(one.look(5_150), [{ from: 13, raw: 'From nine to six!"', said: 'From nine to six!"', silent: 0 }]);
+  t.same(one.look(5_150), [{ from: 13, raw: 'From nine to six!"', spokenText: 'From nine to six!"', silent: 0 }]);
   t.same(one.end(), []);
   const short = stream();
   short.push('Ask Dr.', 0);
@@ -66,7 +66,7 @@ t.test('the pieces are the text again, and what is not said is with a neighbour'
     for (let at = 0; at < points.length; at += size) found.push(...one.push(points.slice(at, at + size).join(''), 0));
     found.push(...one.end());
     t.equal(`${raws(found).join('')}Ende gut.`, text);
-    t.ok(found.every(({ said }) => /\w/.test(said)));
+    t.ok(found.every(({ spokenText }) => /\w/.test(spokenText)));
     for (const { from, raw } of found) t.equal(points.slice(from, from + Array.from(raw).length).join(''), raw);
   }
   const silent = stream();
@@ -82,7 +82,7 @@ t.test('a block of code is announced at once, and its code belongs to the senten
       found.push(...one.push(text.slice(at, at + size), at), ...one.look(at + 1_000));
     found.push(...one.end());
     t.same(
-      found.map(({ said }) => said),
+      found.map(({ spokenText }) => spokenText),
       ['Like this:', 'A code block follows.', 'That was all.', 'Good.'],
       `${size} characters at a time`,
     );
@@ -126,11 +126,11 @@ t.test('a block of code is announced in the language of the text before it', asy
       ...one.push(`${before}\n\n\`\`\`\nthe and is are this that with for you\n\`\`\`\n`, 0),
       ...one.end(),
     ];
-    t.equal(found.at(-1)!.said, announcement, before);
+    t.equal(found.at(-1)!.spokenText, announcement, before);
   }
-  const latin = stream((said) => said.replace(/[^ -~]/g, ''));
+  const latin = stream((spokenText) => spokenText.replace(/[^ -~]/g, ''));
   const found = [...latin.push('Вот API:\n```\na\n```\n', 0), ...latin.end()];
-  t.equal(found.at(-1)!.said, 'A code block follows.', 'in English where the voice cannot say the other');
+  t.equal(found.at(-1)!.spokenText, 'A code block follows.', 'in English where the voice cannot say the other');
 });
 
 t.test('an address is whole when something follows it', async (t) => {
@@ -139,7 +139,7 @@ t.test('an address is whole when something follows it', async (t) => {
   t.equal(one.dueAt, 400, 'the first piece alone is due');
   t.same(one.look(10_000), []);
   t.same(
-    [...one.push('b=1. Bye', 20_000)].map(({ said }) => said),
+    [...one.push('b=1. Bye', 20_000)].map(({ spokenText }) => spokenText),
     ['See example.com.'],
   );
 });

@@ -14,8 +14,8 @@ const piecesOfProse = (raw: string, saying: Saying) => piecesOf({ kind: 'prose',
 const english: Saying = { sayable: englishOf, spells: true };
 const plain: Saying = sayingOf({});
 
-/** The letters and digits that are said. */
-const bare = (said: string): string => said.replace(/[^\p{L}\p{N}]/gu, '');
+/** The letters and digits that are spokenText. */
+const bare = (spokenText: string): string => spokenText.replace(/[^\p{L}\p{N}]/gu, '');
 const filled = (unit: string, points = 1000): string =>
   Array.from(unit.repeat(Math.ceil(points / codePoints(unit))))
     .slice(0, points)
@@ -52,25 +52,27 @@ t.test('every piece of a text is short, and the pieces say what the sentence say
   const speak = await openFlite();
   for (const [name, text] of Object.entries(long)) {
     const sentences = sentencesOf(text);
-    let longest = { seconds: 0, said: '' };
+    let longest = { seconds: 0, spokenText: '' };
     for (const sentence of sentences) {
       const pieces = piecesOfProse(sentence, english);
       t.equal(pieces.map(({ raw }) => raw).join(''), sentence, `${name}: nothing is lost`);
       t.equal(
-        bare(pieces.map(({ said }) => said).join('')),
+        bare(pieces.map(({ spokenText }) => spokenText).join('')),
         bare(englishOf(speakableText(sentence))),
-        `${name}: all is said`,
+        `${name}: all is spokenText`,
       );
-      const { said } = pieces.toSorted((a, b) => soundMs(b.said, english) - soundMs(a.said, english))[0]!;
-      t.ok(soundMs(said, english) <= limits.voicePieceMs, `${name}: ${said}`);
+      const { spokenText } = pieces.toSorted(
+        (a, b) => soundMs(b.spokenText, english) - soundMs(a.spokenText, english),
+      )[0]!;
+      t.ok(soundMs(spokenText, english) <= limits.voicePieceMs, `${name}: ${spokenText}`);
       // The first sentences are spoken: the others are like them.
-      if (said === '' || sentences.indexOf(sentence) > 0) continue;
-      const { samples, sampleRate } = speak(said, { name: 'kal16', file: null }, 1, false);
-      if (samples.length / sampleRate > longest.seconds) longest = { seconds: samples.length / sampleRate, said };
+      if (spokenText === '' || sentences.indexOf(sentence) > 0) continue;
+      const { samples, sampleRate } = speak(spokenText, { name: 'kal16', file: null }, 1, false);
+      if (samples.length / sampleRate > longest.seconds) longest = { seconds: samples.length / sampleRate, spokenText };
     }
     t.ok(
       longest.seconds > 0 && longest.seconds * 1000 < 1.5 * limits.voicePieceMs,
-      `${name}: ${longest.seconds.toFixed(1)} s of ${longest.said}`,
+      `${name}: ${longest.seconds.toFixed(1)} s of ${longest.spokenText}`,
     );
   }
 });
@@ -86,10 +88,10 @@ t.test('an ordinary sentence is one piece', (t) => {
     '今日は天気がいいので、公園を散歩してから、友達と一緒に新しいレストランで昼ごはんを食べました。',
   ]) {
     t.same(piecesOfProse(sentence, english).length, 1, sentence);
-    t.same(piecesOfProse(sentence, plain), [{ raw: sentence, said: speakableText(sentence) }]);
+    t.same(piecesOfProse(sentence, plain), [{ raw: sentence, spokenText: speakableText(sentence) }]);
   }
   t.same(piecesOfProse(filled('x', 200), plain).length, 1, 'a voice that does not spell says a word as it stands');
-  t.same(piecesOfProse('👋', english), [{ raw: '👋', said: '' }]);
+  t.same(piecesOfProse('👋', english), [{ raw: '👋', spokenText: '' }]);
   t.end();
 });
 
@@ -115,9 +117,9 @@ t.test('sentences of a reply are as short, and their places have no gap', (t) =>
     const planned = [...stream.push(text, 0), ...stream.end()];
     while (stream.isBehind) planned.push(...stream.look(0));
     let at = 0;
-    for (const { from, raw, said } of planned) {
+    for (const { from, raw, spokenText } of planned) {
       t.equal(from, at, name);
-      t.ok(soundMs(said, english) <= limits.voicePieceMs, name);
+      t.ok(soundMs(spokenText, english) <= limits.voicePieceMs, name);
       at += codePoints(raw);
     }
     t.equal(planned.map(({ raw }) => raw).join(''), text, name);

@@ -4,7 +4,7 @@
  */
 import { limits } from '../../../base/limits.ts';
 import type { ToolError } from '../../../base/tool-errors.ts';
-import type { ProviderCall, ProviderHttp, ProviderListener } from '../../client.ts';
+import type { ProviderRequest, ProviderHttp, ProviderListener } from '../../client.ts';
 import type { ResponseHead } from '../../client/head.ts';
 import type { ModelFailure } from '../../model.ts';
 import type { ToolAccess } from '../../tool.ts';
@@ -22,7 +22,7 @@ export type Outcome =
   | ({
       readonly kind: 'refusal';
       readonly status: number;
-      readonly said: string;
+      readonly errorText: string;
       readonly location: string;
     } & SentFailure)
   | ({ readonly kind: 'failure' } & SentFailure);
@@ -72,7 +72,7 @@ export function exchange(
 }
 
 class ExchangeReader implements ProviderListener, Exchange {
-  call: ProviderCall | null = null;
+  call: ProviderRequest | null = null;
   readonly outcome: Promise<Outcome>;
   readonly #id: number | null;
   readonly #asked: ExchangeOptions['asked'];
@@ -117,9 +117,11 @@ class ExchangeReader implements ProviderListener, Exchange {
     this.#finish(this.#reader?.isStream === true ? failure('unreachable', 'repeatable') : failure('malformed'));
   }
 
-  failed(why: ModelFailure, status: number | null, said: string, location: string): void {
+  failed(why: ModelFailure, status: number | null, errorText: string, location: string): void {
     const sent = sentOfFailure(why, status);
-    this.#finish(status === null ? { kind: 'failure', ...sent } : { kind: 'refusal', status, said, location, ...sent });
+    this.#finish(
+      status === null ? { kind: 'failure', ...sent } : { kind: 'refusal', status, errorText, location, ...sent },
+    );
   }
 
   cut(): void {

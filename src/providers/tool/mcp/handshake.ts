@@ -61,7 +61,7 @@ function supportedIn(outcome: Outcome): readonly unknown[] {
     outcome.kind === 'answer' && 'error' in outcome.answer
       ? outcome.answer.error
       : outcome.kind === 'refusal'
-        ? parseObject(outcome.said)?.['error']
+        ? parseObject(outcome.errorText)?.['error']
         : undefined;
   const data = isObject(error) ? error['data'] : undefined;
   const supported = isObject(data) ? data['supported'] : undefined;
@@ -79,7 +79,8 @@ export function failureAt(step: EntryStep, outcome: Outcome): EntryFailure {
 
 /** Whether a server no longer knows a session: 404, or, as its official examples do, a 400 that names the session. */
 export const isSessionLost = (outcome: Outcome): boolean =>
-  outcome.kind === 'refusal' && (outcome.status === 404 || (outcome.status === 400 && /session/i.test(outcome.said)));
+  outcome.kind === 'refusal' &&
+  (outcome.status === 404 || (outcome.status === 400 && /session/i.test(outcome.errorText)));
 
 /** Whether a connection is reused after an outcome: not if the connection rather than the request may have failed. */
 export const staysUsable = (outcome: Outcome): boolean =>

@@ -31,7 +31,7 @@ const envelope = {
 
 const commonHeaders = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 
-const textOf = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
+const rpcText = (message: object): string => JSON.stringify({ jsonrpc: '2.0', ...message });
 
 /** A request of the modern era. `headers`: copies of arguments that the tool wants as headers. */
 function modernRequest(
@@ -46,7 +46,7 @@ function modernRequest(
   return {
     id,
     headers: { ...commonHeaders, ...headers, 'mcp-protocol-version': modernVersion, 'mcp-method': method, ...name },
-    body: textOf({ id, method, params: { ...params, _meta } }),
+    body: rpcText({ id, method, params: { ...params, _meta } }),
   };
 }
 
@@ -55,7 +55,7 @@ export const discoverRequest = (id: number): McpMessage => modernRequest(id, 'se
 export const initializeRequest = (id: number, protocolVersion: string): McpMessage => ({
   id,
   headers: commonHeaders,
-  body: textOf({ id, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } }),
+  body: rpcText({ id, method: 'initialize', params: { protocolVersion, capabilities: {}, clientInfo } }),
 });
 
 /** Headers of the session and version for a legacy server. */
@@ -73,21 +73,21 @@ export function requestOf(
   headers?: Readonly<Record<string, string>>,
 ): McpMessage {
   if (protocol.era === 'modern') return modernRequest(id, method, params, headers);
-  return { id, headers: { ...commonHeaders, ...sessionHeaders(protocol) }, body: textOf({ id, method, params }) };
+  return { id, headers: { ...commonHeaders, ...sessionHeaders(protocol) }, body: rpcText({ id, method, params }) };
 }
 
 /** A notification in the legacy era. */
 export const notificationOf = (protocol: Protocol & { era: 'legacy' }, method: string, params?: Json): McpMessage => ({
   id: null,
   headers: { ...commonHeaders, ...sessionHeaders(protocol) },
-  body: textOf({ method, ...(params && { params }) }),
+  body: rpcText({ method, ...(params && { params }) }),
 });
 
 /** Response to a request of a legacy server: a ping is answered, any other method was not offered. */
 export const replyTo = (protocol: Protocol & { era: 'legacy' }, id: string | number, method: string): McpMessage => ({
   id: null,
   headers: { ...commonHeaders, ...sessionHeaders(protocol) },
-  body: textOf({
+  body: rpcText({
     id,
     ...(method === 'ping' ? { result: {} } : { error: { code: -32601, message: 'Method not found' } }),
   }),

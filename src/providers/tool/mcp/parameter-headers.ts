@@ -17,7 +17,7 @@ interface Declaration {
 
 /** Returns the declarations of a schema; null if one is in a forbidden place, which makes the whole tool invalid. */
 export function headerDeclarations(schema: unknown): readonly Declaration[] | null {
-  const found: Declaration[] = [];
+  const declarations: Declaration[] = [];
   const isValid = (node: unknown, path: readonly string[] | null): boolean => {
     if (Array.isArray(node)) return node.every((each) => isValid(each, null));
     if (!isObject(node)) return true;
@@ -31,7 +31,7 @@ export function headerDeclarations(schema: unknown): readonly Declaration[] | nu
         !types.has(node['type'])
       )
         return false;
-      found.push({ path, name: name.toLowerCase() });
+      declarations.push({ path, name: name.toLowerCase() });
     }
     return Object.entries(node).every(([key, value]) => {
       if (values.has(key)) return true;
@@ -43,7 +43,7 @@ export function headerDeclarations(schema: unknown): readonly Declaration[] | nu
     });
   };
   if (!isValid(schema, [])) return null;
-  return new Set(found.map(({ name }) => name)).size === found.length ? found : null;
+  return new Set(declarations.map(({ name }) => name)).size === declarations.length ? declarations : null;
 }
 
 /** Keywords whose values are schemas by names that the author chose. */
@@ -58,12 +58,12 @@ const maps: ReadonlySet<string> = new Set([
 const values: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'examples']);
 
 /** Returns the headers for a tool call; an omitted or null argument gives no header. */
-export function parameterHeaders(schema: unknown, given: Json): Record<string, string> {
+export function parameterHeaders(schema: unknown, values: Json): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { path, name } of headerDeclarations(schema) ?? []) {
     const value = path.reduce<unknown>(
       (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
-      given,
+      values,
     );
     if (typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value))
       headers[prefix + name] = headerValue(String(value));

@@ -17,17 +17,17 @@ const nestingMax = 200;
  * Returns the result of `tools/call`. Texts are joined by line breaks; without text the output is the structured
  * content; images and the like are named.
  */
-export function callResult(result: unknown): ToolResult {
+export function toolCallResult(result: unknown): ToolResult {
   if (!isObject(result)) return failed('malformed');
   const { isError, resultType, structuredContent } = result;
   const parts = partsOf(result['content']);
-  const texts = parts.map(textOf).filter((text) => text !== null);
+  const texts = parts.map(partText).filter((text) => text !== null);
   if (isError === true) return failed('refused', { refusalText: cut(texts.join('\n')) });
   // Refuses a server that wants input or a later continuation: neither was offered.
   if (typeof resultType === 'string' && resultType !== 'complete') return failed('refused');
   const hasStructure = texts.length === 0 && structuredContent !== undefined && structuredContent !== null;
   if (hasStructure && !isNestedWithin(structuredContent, nestingMax)) return failed('malformed');
-  const words = parts.map((part) => textOf(part) ?? names.get(part['type'])).filter((word) => word !== undefined);
+  const words = parts.map((part) => partText(part) ?? names.get(part['type'])).filter((word) => word !== undefined);
   return {
     status: 'completed',
     output: [...(hasStructure ? [JSON.stringify(structuredContent)] : []), ...words].join('\n'),
@@ -52,7 +52,7 @@ function partsOf(content: unknown): readonly Part[] {
 }
 
 /** Returns the text of a part, or of the resource in it; null without a text. */
-function textOf({ type, text, resource }: Part): string | null {
+function partText({ type, text, resource }: Part): string | null {
   const held =
     type === 'resource' && isObject(resource) ? resource['text'] : type === 'text' || type === undefined ? text : null;
   return typeof held === 'string' ? held : null;

@@ -22,18 +22,18 @@ export function counterparts(expected: readonly string[], actual: readonly strin
 /** Counterparts along the cheapest path; -1 without one. */
 function trace(costs: Uint16Array, expected: readonly string[], actual: readonly string[]): number[] {
   const width = actual.length + 1;
-  const found = new Array<number>(actual.length).fill(-1);
+  const indexes = new Array<number>(actual.length).fill(-1);
   for (let [i, j] = [expected.length, actual.length]; i > 0 && j > 0;) {
     const here = costs[i * width + j]!;
-    if (here === costs[(i - 1) * width + j - 1]! + (expected[i - 1] === actual[j - 1] ? 0 : 1)) found[--j] = --i;
+    if (here === costs[(i - 1) * width + j - 1]! + (expected[i - 1] === actual[j - 1] ? 0 : 1)) indexes[--j] = --i;
     else if (here === costs[(i - 1) * width + j]! + 1) i--;
     else j--;
   }
-  return found;
+  return indexes;
 }
 
-function spread(found: number[]): number[] {
-  const first = found.find((index) => index >= 0) ?? -1;
+function spread(indexes: number[]): number[] {
+  const first = indexes.find((index) => index >= 0) ?? -1;
   let last = first;
-  return found.map((index) => (last = index >= 0 ? index : last));
+  return indexes.map((index) => (last = index >= 0 ? index : last));
 }

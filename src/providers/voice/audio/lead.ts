@@ -18,18 +18,18 @@ export function leadOf(samples: Int16Array, sampleRate: number): number {
 }
 
 export async function* withoutLead(pieces: AsyncIterable<Int16Array>, sampleRate: number): AsyncGenerator<Int16Array> {
-  let held: Int16Array | null = noSamples;
+  let undecided: Int16Array | null = noSamples;
   for await (const piece of pieces) {
-    if (held === null) {
+    if (undecided === null) {
       yield piece;
       continue;
     }
-    held = joinedSamples([held, piece]);
+    undecided = joinedSamples([undecided, piece]);
     const isDecided =
-      held.length > (leadMsMax * sampleRate) / 1000 || held.some((sample) => Math.abs(sample) >= soundLevel);
+      undecided.length > (leadMsMax * sampleRate) / 1000 || undecided.some((sample) => Math.abs(sample) >= soundLevel);
     if (!isDecided) continue;
-    yield held.subarray(leadOf(held, sampleRate));
-    held = null;
+    yield undecided.subarray(leadOf(undecided, sampleRate));
+    undecided = null;
   }
-  if (held !== null) yield held;
+  if (undecided !== null) yield undecided;
 }

@@ -37,7 +37,7 @@ export class OutgoingAudio {
   /** Samples of the sentence that were taken and that were passed on; the held samples may be its end. */
   #ofSentence = 0;
   #passed = 0;
-  #held: Int16Array = noSamples;
+  #tail: Int16Array = noSamples;
 
   /** `rate`: hertz. */
   constructor(encoding: OutputEncoding, rate: number) {
@@ -74,17 +74,17 @@ export class OutgoingAudio {
   push(samples: Int16Array): Frame[] {
     this.#taken += samples.length;
     this.#ofSentence += samples.length;
-    const all = joinedSamples([this.#held, samples]);
+    const all = joinedSamples([this.#tail, samples]);
     const ready = all.subarray(0, Math.max(0, all.length - this.#edge));
-    this.#held = all.slice(ready.length);
+    this.#tail = all.slice(ready.length);
     return this.#framesOf(this.#resampler!.push(this.#risen(ready)));
   }
 
   /** Ends the sentence; returns all of its remaining frames, except the samples that the resampler still holds. */
   endSentence(): Frame[] {
-    const last = this.#risen(this.#held);
+    const last = this.#risen(this.#tail);
     for (let at = 0; at < last.length; at++) last[at] = Math.round((last[at]! * (last.length - 1 - at)) / last.length);
-    this.#held = noSamples;
+    this.#tail = noSamples;
     const frames = this.#framesOf(this.#resampler!.push(last));
     this.#ofSentence = this.#passed = 0;
     return [...frames, ...this.#lastFrame()];

@@ -49,7 +49,7 @@ interface Bank {
 export class Resampler {
   readonly #bank: Bank | null;
   /** The input that later output still needs, at first the silence before the start. */
-  readonly #held: Float64Array;
+  readonly #input: Float64Array;
   #heldLength: number;
   /** Index in `#held` of the last input sample at or before the next output sample's time. */
   #base: number;
@@ -57,12 +57,12 @@ export class Resampler {
   #phase = 0;
   /** Samples taken and given so far. */
   #taken = 0;
-  #given = 0;
+  #produced = 0;
 
   constructor(from: number, to: number) {
     this.#bank = from === to ? null : bankOf(from, to);
     const half = this.#bank?.half ?? 0;
-    this.#held = new Float64Array(this.#bank === null ? 0 : 2 * half + sliceSamples);
+    this.#input = new Float64Array(this.#bank === null ? 0 : 2 * half + sliceSamples);
     this.#heldLength = Math.max(0, half - 1);
     this.#base = this.#heldLength;
   }
@@ -87,16 +87,16 @@ export class Resampler {
 
   /** Returns the output up to sample number `until`, from the buffer and these samples. */
   #resampled(bank: Bank, samples: Int16Array, until: number): Int16Array {
-    const output = new Int16Array(Math.max(0, until - this.#given));
-    this.#given += output.length;
+    const output = new Int16Array(Math.max(0, until - this.#produced));
+    this.#produced += output.length;
     let written = 0;
     for (let at = 0; at < samples.length; at += sliceSamples) {
       const slice = samples.subarray(at, at + sliceSamples);
-      this.#held.set(slice, this.#heldLength);
+      this.#input.set(slice, this.#heldLength);
       this.#heldLength += slice.length;
       written = this.#fill(bank, output, written);
       const done = this.#base - bank.half + 1;
-      this.#held.copyWithin(0, done, this.#heldLength);
+      this.#input.copyWithin(0, done, this.#heldLength);
       this.#heldLength -= done;
       this.#base -= done;
     }
@@ -106,7 +106,7 @@ export class Resampler {
   /** Writes the output samples whose input is there; returns how many have been written. */
   #fill(bank: Bank, output: Int16Array, written: number): number {
     const { phases, step, half, stored, weights } = bank;
-    const held = this.#held;
+    const input = this.#input;
     const count = 2 * half;
     const exact = stored === phases;
     const wholeStep = Math.floor(step / phases);
@@ -117,10 +117,10 @@ export class Resampler {
     for (; base < last && written < output.length; written++) {
       const first = base - half + 1;
       const before = exact ? phase : Math.floor((phase * stored) / phases);
-      let sum = weighed(held, first, weights, before * count, count);
+      let sum = weighed(input, first, weights, before * count, count);
       if (!exact)
         sum +=
-          ((phase * stored) / phases - before) * (weighed(held, first, weights, (before + 1) * count, count) - sum);
+          ((phase * stored) / phases - before) * (weighed(input, first, weights, (before + 1) * count, count) - sum);
       output[written] = clipped(sum);
       base += wholeStep;
       phase += partStep;

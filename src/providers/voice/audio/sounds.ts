@@ -44,14 +44,14 @@ export class Sounds {
   stretches(): Stretch[] {
     const levels = this.#levels;
     const silent = Math.max(leastSound, silentShare * levels.reduce((loudest, level) => Math.max(loudest, level), 0));
-    const found: { from: number; to: number }[] = [];
+    const stretches: { from: number; to: number }[] = [];
     for (const [index, level] of levels.entries()) {
       const [from, to] = [index * this.#frame, (index + 1) * this.#frame];
-      const last = found.at(-1);
+      const last = stretches.at(-1);
       if (level < silent) continue;
       if (last !== undefined && index - last.to / this.#frame < pauseMs / frameMs) last.to = to;
-      else found.push({ from, to });
+      else stretches.push({ from, to });
     }
-    return found.length === 0 ? [{ from: 0, to: this.samples }] : found;
+    return stretches.length === 0 ? [{ from: 0, to: this.samples }] : stretches;
   }
 }

@@ -54,7 +54,7 @@ const none = Buffer.alloc(0);
  */
 export class WavReader {
   /** Bytes that wait for the rest of their header or frame. */
-  #held: Buffer = none;
+  #buffered: Buffer = none;
   #layout: Layout | null = null;
   #begun = false;
   /** Bytes of the file after the first eight, as its header declares them. */
@@ -84,10 +84,10 @@ export class WavReader {
   /** The samples that these bytes complete, perhaps none. Throws `UnreadableAudio`. The caller may reuse the array. */
   push(bytes: Uint8Array): Int16Array {
     const coming = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const all = this.#held.length === 0 ? coming : Buffer.concat([this.#held, coming]);
+    const all = this.#buffered.length === 0 ? coming : Buffer.concat([this.#buffered, coming]);
     const at = this.#left === null ? this.#header(all) : 0;
     if (this.#left !== null) return this.#data(all.subarray(at), this.#layout!);
-    this.#held = Buffer.from(all.subarray(at));
+    this.#buffered = Buffer.from(all.subarray(at));
     return noSamples;
   }
 
@@ -148,7 +148,7 @@ export class WavReader {
     const data = bytes.subarray(0, Math.min(bytes.length, this.#left!));
     const whole = data.length - (data.length % widthOf(layout));
     this.#left! -= whole;
-    this.#held = Buffer.from(data.subarray(whole));
+    this.#buffered = Buffer.from(data.subarray(whole));
     return mixed(data.subarray(0, whole), layout);
   }
 }
@@ -170,7 +170,7 @@ function layoutOf(format: Buffer): Layout {
   const sampleRate = format.readUInt32LE(4);
   const width = format.readUInt16LE(12) / channels;
   const float = encoding === formats.float;
-  const known = float ? [4, 8] : encoding === formats.pcm ? [1, 2, 3, 4] : [];
+  const sampleBytes = float ? [4, 8] : encoding === formats.pcm ? [1, 2, 3, 4] : [];
   // Fewer bits than the bytes have stand at the top of them, so they are read alike.
   const fits = Math.ceil(format.readUInt16LE(14) / 8) === width;
   const inRange =
@@ -178,7 +178,7 @@ function layoutOf(format: Buffer): Layout {
     sampleRate <= limits.wavRateMax &&
     channels >= 1 &&
     channels <= limits.wavChannelsMax;
-  if (!inRange || !known.includes(width) || !fits)
+  if (!inRange || !sampleBytes.includes(width) || !fits)
     throw new UnreadableAudio('The WAV has an encoding that is not supported.');
   return { sampleRate, channels, width, float };
 }

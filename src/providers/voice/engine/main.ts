@@ -42,9 +42,9 @@ const detector = new Coming(() => Detector.open());
 const recognisers = new Map<string | null, Coming<Recogniser>>();
 
 function recogniser(folder: string | null): Promise<Recogniser> {
-  let known = recognisers.get(folder);
-  if (known === undefined) recognisers.set(folder, (known = new Coming(() => Recogniser.open(folder))));
-  return known.get();
+  let loading = recognisers.get(folder);
+  if (loading === undefined) recognisers.set(folder, (loading = new Coming(() => Recogniser.open(folder))));
+  return loading.get();
 }
 
 /** Detects voice in the audio of one stream in order, between the tokens of a decoding. */
@@ -71,13 +71,13 @@ async function obey(order: Exclude<Order, { do: 'forget' | 'drop' }>): Promise<R
     return { id, warm: true };
   }
   if (order.do === 'detect') {
-    const found = detecting.then(async () => {
+    const detection = detecting.then(async () => {
       const detected: (Float32Array | string)[] = [];
       for (const part of order.parts) detected.push(await chancesOf(part));
       return detected;
     });
-    detecting = found;
-    return { id, detected: await found };
+    detecting = detection;
+    return { id, detected: await detection };
   }
   const engine = await recogniser(order.folder);
   const before = process.cpuUsage();

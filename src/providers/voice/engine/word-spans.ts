@@ -38,7 +38,7 @@ const wordsKeptMax = 5_000;
 export class PhonesOfWords {
   readonly #speak: (words: readonly string[], voice: VoiceSource) => Phone[][];
   /** Sounds by word, in the order of their last use. */
-  readonly #kept = new Map<string, WordPhones>();
+  readonly #cache = new Map<string, WordPhones>();
 
   /** Fills the cache. `speak`: returns the sounds of each word, spoken as a separate utterance. */
   constructor(speak: (words: readonly string[], voice: VoiceSource) => Phone[][]) {
@@ -47,15 +47,15 @@ export class PhonesOfWords {
 
   of(words: readonly string[], voice: VoiceSource): WordPhones[] {
     const keyOf = (word: string): string => `${voice.file ?? voice.name} ${word}`;
-    const unknown = [...new Set(words)].filter((word) => !this.#kept.has(keyOf(word)));
+    const unknown = [...new Set(words)].filter((word) => !this.#cache.has(keyOf(word)));
     for (const [index, phones] of this.#spoken(unknown, voice).entries())
-      this.#kept.set(keyOf(unknown[index]!), phones);
-    const found = words.map((word) => this.#used(keyOf(word)));
-    for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= wordsKeptMax) break;
-      this.#kept.delete(key);
+      this.#cache.set(keyOf(unknown[index]!), phones);
+    const phones = words.map((word) => this.#used(keyOf(word)));
+    for (const key of this.#cache.keys()) {
+      if (this.#cache.size <= wordsKeptMax) break;
+      this.#cache.delete(key);
     }
-    return found;
+    return phones;
   }
 
   /**
@@ -70,9 +70,9 @@ export class PhonesOfWords {
   }
 
   #used(key: string): WordPhones {
-    const phones = this.#kept.get(key)!;
-    this.#kept.delete(key);
-    this.#kept.set(key, phones);
+    const phones = this.#cache.get(key)!;
+    this.#cache.delete(key);
+    this.#cache.set(key, phones);
     return phones;
   }
 }

@@ -85,7 +85,7 @@ function heldIn(text: string): string | null {
  * The texts of the objects that a text is made of, and of nothing else but white space and `null`; null if it is not.
  */
 function objectsIn(text: string): string[] | null {
-  const found: string[] = [];
+  const texts: string[] = [];
   const part = new ArgumentText();
   for (const [piece] of text.matchAll(/[^{}]+|[{}]/g)) {
     if (part.text === '' && piece !== '{') {
@@ -95,10 +95,10 @@ function objectsIn(text: string): string[] | null {
     part.append(piece);
     if (piece !== '}' || !part.isWhole) continue;
     if (!isObject(parseValue(part.text))) return null;
-    found.push(part.text);
+    texts.push(part.text);
     part.replace('');
   }
-  return part.text === '' && found.length > 0 ? found : null;
+  return part.text === '' && texts.length > 0 ? texts : null;
 }
 
 /** Prefixes and suffixes with which models and endpoints write a function's name. */
@@ -108,13 +108,13 @@ const wrappings: readonly RegExp[] = [/^(?:functions?|tools?|default_api)[.:]/, 
  * The name of a function as it was offered, where a model wrote it in the manner of its training. `offered`: our names by
  * those that it may call.
  */
-export function offeredName(given: string, offered: ReadonlyMap<string, string>): string {
+export function offeredName(calledName: string, offered: ReadonlyMap<string, string>): string {
   // A mark of the model's format may follow.
-  let name = given.split('<|', 1)[0]!.trim();
+  let name = calledName.split('<|', 1)[0]!.trim();
   for (const wrapping of [null, ...wrappings]) {
     if (wrapping !== null) name = name.replace(wrapping, '');
     const known = offered.get(name);
     if (known !== undefined) return known;
   }
-  return given.startsWith('functions.') ? name : given;
+  return calledName.startsWith('functions.') ? name : calledName;
 }

@@ -3,8 +3,8 @@ import { limits } from '../../base/limits.ts';
 import type { Json } from '../../base/json.ts';
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { ModelSink } from '../model.ts';
-import { ArgumentText, argumentTexts, offeredName } from './call-text.ts';
-import type { CallPart } from './dialect.ts';
+import { ArgumentText, argumentTexts, offeredName } from './tool-call-text.ts';
+import type { ToolCallPart } from './dialect.ts';
 import { GrowingFields } from './opaque.ts';
 
 interface Joined {
@@ -23,31 +23,31 @@ const nameCharactersMax = 256;
 const idCharactersMax = 256;
 
 /** A provider, and the functions that it was offered. */
-export interface CallsOf {
+export interface ToolCallOffer {
   readonly origin: string;
   /** Our names by those that the model may call. */
   readonly offered: ReadonlyMap<string, string>;
   /** Returns the part of the kept fields that is stored with the tool calls; null if nothing is stored. */
-  storedOf(kept: readonly Json[]): Json | null;
+  storedOf(thoughts: readonly Json[]): Json | null;
 }
 
-export class JoinedCalls {
-  readonly #of: CallsOf;
+export class JoinedToolCalls {
+  readonly #of: ToolCallOffer;
   readonly #calls: Joined[] = [];
-  readonly #kept = new Map<number, Record<string, string>>();
+  readonly #thoughts = new Map<number, Record<string, string>>();
   #keptCharacters = 0;
   readonly #round = new GrowingFields();
 
-  constructor(of: CallsOf) {
+  constructor(of: ToolCallOffer) {
     this.#of = of;
   }
 
-  take(part: CallPart): void {
-    const known = part.begins ? undefined : this.#find(part);
-    const isNew = known === undefined || this.#isAnother(known, part);
+  take(part: ToolCallPart): void {
+    const joined = part.begins ? undefined : this.#find(part);
+    const isNew = joined === undefined || this.#isAnother(joined, part);
     const call = isNew
       ? { index: part.index, id: part.id, name: '', arguments: new ArgumentText(), fields: new GrowingFields() }
-      : known;
+      : joined;
     if (isNew && this.#calls.length < limits.toolCallsTaken) this.#calls.push(call);
     if (part.fields !== null) call.fields.take(part.fields);
     const isRepeated =
@@ -63,7 +63,7 @@ export class JoinedCalls {
   }
 
   /** The call that a part may belong to: the one of its id, else the last one of its place. */
-  #find({ index, id }: CallPart): Joined | undefined {
+  #find({ index, id }: ToolCallPart): Joined | undefined {
     const there = (call: Joined): boolean => index === null || call.index === index;
     const ofId = id === null ? undefined : this.#calls.findLast((call) => there(call) && call.id === id);
     return ofId ?? this.#calls.findLast(there);
@@ -73,33 +73,33 @@ export class JoinedCalls {
    * Whether a part begins another call: endpoints give several calls one place, one id or none, and one call another id
    * in each part.
    */
-  #isAnother(known: Joined, { id, name, arguments: text }: CallPart): boolean {
-    if (name === '' || known.name === '') return false;
+  #isAnother(joined: Joined, { id, name, arguments: text }: ToolCallPart): boolean {
+    if (name === '' || joined.name === '') return false;
     const { offered } = this.#of;
-    const isOther = id !== null && known.id !== null && id !== known.id;
-    const isSame = id !== null && id === known.id;
-    if (known.arguments.isWhole) {
+    const isOther = id !== null && joined.id !== null && id !== joined.id;
+    const isSame = id !== null && id === joined.id;
+    if (joined.arguments.isWhole) {
       const goesOn =
-        name === known.name &&
-        (known.arguments.isBlank || text.trim() === '' || text.trim() === known.arguments.text.trim());
+        name === joined.name &&
+        (joined.arguments.isBlank || text.trim() === '' || text.trim() === joined.arguments.text.trim());
       return isOther || !(isSame || goesOn);
     }
-    if (known.arguments.text !== '') return name !== known.name;
-    if (isOther) return offered.has(known.name);
-    return name !== known.name && offered.has(known.name) && offered.has(name) && !offered.has(known.name + name);
+    if (joined.arguments.text !== '') return name !== joined.name;
+    if (isOther) return offered.has(joined.name);
+    return name !== joined.name && offered.has(joined.name) && offered.has(name) && !offered.has(joined.name + name);
   }
 
   /** Keeps a part of a block of thoughts for the turn. */
   keep(index: number, part: Readonly<Record<string, string>>): void {
     this.#keptCharacters += Object.values(part).reduce((sum, text) => sum + text.length, 0);
-    if (this.#keptCharacters > limits.providerEventCharactersMax || this.#kept.size > limits.toolCallsTaken) {
+    if (this.#keptCharacters > limits.providerEventCharactersMax || this.#thoughts.size > limits.toolCallsTaken) {
       // A part of what it thought would be refused: its signature does not fit.
       this.#keptCharacters = Infinity;
-      return this.#kept.clear();
+      return this.#thoughts.clear();
     }
-    const block = this.#kept.get(index) ?? {};
+    const block = this.#thoughts.get(index) ?? {};
     for (const [name, text] of Object.entries(part)) block[name] = name === 'type' ? text : (block[name] ?? '') + text;
-    this.#kept.set(index, block);
+    this.#thoughts.set(index, block);
   }
 
   /** Keeps unknown fields of the round. */
@@ -110,8 +110,8 @@ export class JoinedCalls {
   /** Gives the calls to the sink, and what the provider wants back with them. */
   tell(sink: ModelSink): void {
     const { offered } = this.#of;
-    const kept = [...this.#kept.values()];
-    const stored = this.#of.storedOf(kept);
+    const thoughts = [...this.#thoughts.values()];
+    const stored = this.#of.storedOf(thoughts);
     let round = stored === null ? this.#round.whole : { ...this.#round.whole, ...stored };
     let isFirst = true;
     for (const { id, name, arguments: given, fields } of this.#calls) {
@@ -125,7 +125,7 @@ export class JoinedCalls {
         round = null;
       }
     }
-    if (!isFirst && kept.length > 0) sink.keep?.(kept);
+    if (!isFirst && thoughts.length > 0) sink.keep?.(thoughts);
   }
 
   /** Fields that are too much are left out; the id is no matter of size. */
