@@ -3,6 +3,7 @@ import type { AnyStateMachine } from 'xstate';
 import { assistantKind } from './assistant.ts';
 import { callKind } from './call.ts';
 import { keyKind } from './key.ts';
+import { replyKind } from './reply.ts';
 import { sessionKind } from './session.ts';
 import { socketKind } from './socket.ts';
 import { turnKind } from './turn.ts';
@@ -13,6 +14,7 @@ export const kinds = {
   session: sessionKind,
   turn: turnKind,
   call: callKind,
+  reply: replyKind,
   key: keyKind,
   workspace: workspaceKind,
   assistant: assistantKind,

@@ -2,10 +2,10 @@
  * A call: a spoken conversation on a session, from its token to its close (contract 18).
  *
  * `minted` is a token that no call has opened yet. The call is open in the states between `minted` and `closed`: nobody
- * speaks in `listening`, the person in `hearing`. A reply is thought of in `thinking` and spoken in `speaking`; in
- * `held` and `paused` it waits until it is known whether the person says something to it. In `busy` the session answers
- * a chat. In `draining` the process ends, and a reply under way is spoken to its end. Text and audio never pass through
- * the machine.
+ * speaks in `listening`, the person speaks in `hearing`. The model makes a reply in `thinking`, and its audio is sent in
+ * `speaking`; in `held` and `paused` the reply waits until the person's words decide. In `busy` the session answers a
+ * chat. In `draining` the process ends, and an open reply is spoken to its end. Text and audio never pass through the
+ * machine. The life of a reply is decided in `reply.ts`.
  */
 import { assign, emit, setup } from 'xstate';
 import {
@@ -27,20 +27,20 @@ export { mintedCall } from './dialogue.ts';
 
 const [normal, refused, ours, restart] = [1000, 1008, 1011, 1012];
 
-/** How often the model is asked early in one turn of the person. */
+/** Early requests to the model in one turn of the person, at most. */
 const asksMax = 3;
-/** After so many echoes speech over a reply is not heard. */
+/** Echoes after which speech over a reply is ignored. */
 const echoesMax = 3;
-/** So many failures in a row end the call. */
+/** Failures in a row that end the call. */
 const failuresMax = 3;
 const beginMs = 10_000;
-/** A beginning that is not answered has so much longer: a workspace that is full says so first. */
+/** Milliseconds added for a beginning without an answer: the refusal of a full workspace comes first. */
 const answerMs = 1_000;
 const sentenceMs = 30_000;
 const reportMs = 10_000;
 const decideMs = 1_000;
 const drainMs = 30_000;
-/** Longer than a turn may take by default; a chat's turn ends by itself. */
+/** Milliseconds to wait for a chat's turn, which ends by itself: more than a turn takes by default. */
 const busyMs = 10 * 60_000;
 
 const isDue = (until: number | null, at: number): boolean => until !== null && at >= until;
@@ -60,7 +60,7 @@ const cutAudio = (reason: CutBy) => ['clearAudio', cut(reason), 'clearTurn'] as 
 const drained = close('api_error', restart);
 const silenced = close('voice_unavailable', ours);
 
-/** The call ends; a turn under way is sealed before. */
+/** Ends the call after its turn is sealed. */
 const closing = <const Actions extends readonly unknown[]>(reason: CutBy, actions: Actions) =>
   [
     { guard: 'hasTurn', target: 'closed', actions: [cut(reason), 'clearTurn', ...actions] },
@@ -196,7 +196,7 @@ const whileSpoken = {
 
 const isExpired = ({ expiresAt }: CallContext, { at }: CallEvent): boolean => at >= expiresAt * 1000;
 const hasTurn = ({ turn }: CallContext): boolean => turn !== 'none';
-/** Whether one failure more of the voice would end the call. */
+/** Whether another failure of the voice ends the call. */
 const isLast = (failures: number): boolean => failures + 1 >= failuresMax;
 const isDeaf = ({ unheard }: CallContext, event: CallEvent): boolean =>
   event.type === 'unsaid' && event.ignored === 'failed' && isLast(unheard);

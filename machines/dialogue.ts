@@ -1,43 +1,43 @@
 /** The context, the events and the outcomes of a call (`call.ts`). */
 
-/** How speech over a reply cuts it: by its words, by 500 ms of voice, or not at all. */
+/** Speech that cuts a reply: words, 500 ms of voice, or none. */
 export type BargeIn = 'words' | 'voice' | 'off';
 
-/** Why an utterance has no words that count; null if nothing was said. */
+/** Reason for ignoring the words of an utterance; null if it has no words. */
 export type Ignored = 'backchannel' | 'echo' | 'failed' | null;
 
 /** The cause of a cut; `none` for an end of the session or of the process, and a failure. */
 export type CutBy = 'speech' | 'client' | 'api' | 'lost' | 'none';
 
 /**
- * The turn of the call in the store: none, one that was asked for before the person had finished, one that is about to
- * be known to readers, or one that is.
+ * The turn of the call in the store: absent, asked for before the person has finished, about to be readable, or
+ * readable.
  */
 export type CallTurn = 'none' | 'asked' | 'beginning' | 'begun';
 
-/** All times are in milliseconds since the epoch, and null where nothing is waited for. */
+/** All times are in milliseconds since the epoch, or null without a deadline. */
 export interface CallContext {
-  /** When the token can no longer be opened. */
+  /** Expiry of the token. */
   readonly tokenUntil: number;
-  /** When the session expires, in Unix seconds. */
+  /** Expiry of the session in Unix seconds. */
   readonly expiresAt: number;
   readonly bargeIn: BargeIn;
   readonly turn: CallTurn;
-  /** How often the model was asked early in the person's present turn. */
+  /** Early requests to the model in the person's present turn. */
   readonly asked: number;
-  /** Whether the person said words while the session was busy, which have no turn yet. */
+  /** Whether words that the person said while the session was busy wait for a turn. */
   readonly owed: boolean;
-  /** Until when a turn must have begun, or a chat's turn be over. */
+  /** Deadline for the beginning of a turn, or for the end of a chat's turn. */
   readonly until: number | null;
-  /** Until when a reply is spoken while the process ends. */
+  /** Deadline for a reply while the process ends. */
   readonly drainUntil: number | null;
-  /** Until when the model must have made its next sentence. */
+  /** Deadline for the model's next sentence. */
   readonly replyUntil: number | null;
-  /** Until when the client must report what it has played. */
+  /** Deadline for the client's next report of what it has played. */
   readonly playUntil: number | null;
   /** Whether the client reports what it plays. */
   readonly reports: boolean;
-  /** Until when speech over the reply must have a word that counts. */
+  /** Deadline for a word that counts, in speech over the reply. */
   readonly decideUntil: number | null;
   /** The code that the reply failed with; what was sent of it is still played. */
   readonly failing: string | null;
@@ -45,13 +45,13 @@ export interface CallContext {
   /** Utterances in a row that could not be transcribed, and replies in a row that could not be spoken. */
   readonly unheard: number;
   readonly unspoken: number;
-  /** The error code or the reason that it was closed for; null while it is open, and where the connection was lost. */
+  /** Error code or reason of the close; null while the call is open, and after a lost connection. */
   readonly reason: string | null;
 }
 
 /**
- * An utterance of the person: when it began, and when a voice was heard in it last. The machine decides nothing by it;
- * the console draws it.
+ * An utterance of the person: the times of its first and its last voice. It decides nothing in the machine; the console
+ * draws it.
  */
 export interface Utterance {
   readonly from: number;
@@ -72,7 +72,7 @@ export type CallEvent =
   | { type: 'open'; at: number; refusal: string | null; greets: boolean; bargeIn: BargeIn }
   /** A setting that the client sends before its first audio. */
   | { type: 'configure'; at: number; bargeIn: BargeIn }
-  /** The person's voice begins, or goes on behind an early text. */
+  /** The person's voice begins, or continues after an early text. */
   | ({ type: 'voice'; at: number } & Voiced)
   /** 200 ms of an utterance over the reply are voice. */
   | ({ type: 'voiced'; at: number } & Voiced)
@@ -80,9 +80,9 @@ export type CallEvent =
   | ({ type: 'words'; at: number } & Voiced)
   /** The person pauses, and has said words. */
   | ({ type: 'early'; at: number } & Voiced)
-  /** The person's turn is over, and has words. `kept`: they are those that the model was asked with early. */
+  /** The person's turn has ended with words. `kept`: they are those that the model was asked with early. */
   | ({ type: 'said'; at: number; kept: boolean } & Voiced)
-  /** An utterance is over, and no word of it counts. */
+  /** An utterance has ended, and no word of it counts. */
   | ({ type: 'unsaid'; at: number; ignored: Ignored } & Voiced)
   /** The client sends a text to be answered aloud. */
   | { type: 'typed'; at: number }
@@ -110,9 +110,9 @@ export type CallEvent =
   | { type: 'failed'; at: number; code: string }
   /** The client reports what it has played. */
   | { type: 'report'; at: number }
-  /** Audio that the client has not played is at hand, or no more of it. */
+  /** `due`: audio that the client has not played is on its way. */
   | { type: 'due'; at: number; due: boolean }
-  /** All that there will be of the reply is played. */
+  /** The reply was played to its end. */
   | { type: 'played'; at: number }
   | { type: 'session.ended'; at: number }
   /** A newer call has the session. */
@@ -135,35 +135,35 @@ export type CallOutcome =
   | { type: 'call.busy' }
   | { type: 'call.free' }
   | { type: 'call.draining' }
-  /** No audio begins until it is known what the person says. */
+  /** Begin no audio until the person's words decide. */
   | { type: 'reply.held' }
   | { type: 'reply.resumed' }
-  /** No more of the reply is made; what was sent of it is played. */
+  /** Make no more of the reply; the audio that was sent is still played. */
   | { type: 'reply.stop' }
   | { type: 'greeting.begin' }
-  /** Ask the model before the person's turn is over; nothing of it is readable or audible. */
+  /** Ask the model before the person's turn has ended; the reply is neither readable nor audible. */
   | { type: 'turn.prepare' }
   /** Let readers know of the turn that was asked for early. */
   | { type: 'turn.announce' }
   /** Begin a turn with the words at hand. */
   | { type: 'turn.begin' }
-  /** The client is told of the turn. */
+  /** The client gets to know the turn. */
   | { type: 'turn.started' }
   /** Remove all traces of the turn; its words begin the person's next message. */
   | { type: 'turn.withdraw' }
-  /** Seal the turn where its listener was. */
+  /** Seal the turn at its listener's position. */
   | { type: 'turn.cut'; reason: CutBy }
   /** Seal the turn: all was heard. */
   | { type: 'turn.finish' }
   /** Seal the turn as failed with what was heard. */
   | { type: 'turn.fail' }
-  /** The client is told that its words have no reply. */
+  /** Reports to the client that its words have no reply. */
   | { type: 'turn.failed'; code: string }
   | { type: 'audio.begin' }
   | { type: 'audio.pause' }
   | { type: 'audio.resume' }
   | { type: 'audio.clear' }
-  /** `code`: of the error to send before the close code; null if none is due. */
+  /** `code`: error to send before the close; null without an error. */
   | { type: 'call.closed'; code: string | null; close: number };
 
 export interface MintedCall {

@@ -23,6 +23,7 @@ import { Takeovers } from './turn/takeovers.ts';
 import { Sessions } from './turn/sessions.ts';
 import { Turns } from './turn/turns.ts';
 import { Withdrawals } from './turn/withdrawals.ts';
+import { Replies } from './host/replies.ts';
 import { Sockets } from './host/sockets.ts';
 import { Visitors } from './host/visitors.ts';
 import { Workspaces } from './host/workspaces.ts';
@@ -62,6 +63,7 @@ export class Host {
   /** Transcription sockets. */
   readonly sockets: Sockets<SocketEvent, SocketOutcome>;
   readonly calls: Sockets<CallEvent, CallOutcome>;
+  readonly replies: Replies;
   readonly visitors: Visitors;
   /**
    * Milliseconds for which a visitor's message takes a place: it outlasts the turn, or a visitor whose turn runs could
@@ -104,6 +106,7 @@ export class Host {
     this.tools = new ToolRecords(store.catalog, clock);
     this.sockets = new Sockets(socketKind, 'transcription', store, clock, inspector);
     this.calls = new Sockets(callKind, 'call', store, clock, inspector);
+    this.replies = new Replies(inspector);
     this.visitors = new Visitors(store, clock, inspector);
     this.remote = new RemoteTurns(store, clock);
     const owner = ids.secret();
@@ -142,6 +145,7 @@ export class Host {
       session: this.sessions,
       turn: this.turns,
       call: this.calls,
+      reply: this.replies,
       socket: this.sockets,
       visitor: this.visitors,
     };

@@ -17,6 +17,7 @@ export function registerInspect(program: Command, io: Io): void {
           'session',
           'turn',
           'call',
+          'reply',
           'key',
           'workspace',
           'assistant',

@@ -11,7 +11,7 @@ import type { Row } from './machine.ts';
 type CallRow = Row<CallContext, CallEvent>;
 
 const tokenUntil = 1_060_000;
-/** While the token is good, when its time is over, and when the session's is. */
+/** A time before the token expires, the token's expiry, and the session's. */
 const [at, spoilt, due] = [1_000_000, tokenUntil, 2_000_000];
 
 const token = mintedCall({ tokenUntil, expiresAt: 2000 });

@@ -5,6 +5,7 @@ import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
 import { callMachine } from '../../machines/call.ts';
 import { keyMachine } from '../../machines/key.ts';
+import { replyMachine } from '../../machines/reply.ts';
 import { sessionMachine } from '../../machines/session.ts';
 import { socketMachine } from '../../machines/socket.ts';
 import { turnMachine } from '../../machines/turn.ts';
@@ -13,6 +14,7 @@ import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
 import { callRows } from './call-rows.ts';
 import { keyRows } from './key-rows.ts';
+import { replyRows } from './reply-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
 import { turnRows } from './turn-rows.ts';
@@ -38,6 +40,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   socket: { machine: socketMachine, rows: socketRows },
   turn: { machine: turnMachine, rows: turnRows },
   call: { machine: callMachine, rows: callRows },
+  reply: { machine: replyMachine, rows: replyRows },
   visitor: { machine: visitorMachine, rows: visitorRows },
 };
 

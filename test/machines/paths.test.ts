@@ -10,6 +10,7 @@ import { getAdjacencyMap, serializeSnapshot } from 'xstate/graph';
 import { assistantMachine, type AssistantEvent } from '../../machines/assistant.ts';
 import { callMachine, type CallContext, type CallEvent } from '../../machines/call.ts';
 import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
+import { replyMachine, type ReplyContext, type ReplyEvent } from '../../machines/reply.ts';
 import { sessionMachine, type SessionContext, type SessionEvent } from '../../machines/session.ts';
 import { socketMachine, type SocketContext, type SocketEvent } from '../../machines/socket.ts';
 import { turnMachine, type TurnContext, type TurnEvent } from '../../machines/turn.ts';
@@ -310,6 +311,38 @@ const call: Walk<CallEvent, CallContext> = {
   },
 };
 
+const openReply = new Set(['hidden', 'announced', 'speaking', 'paused']);
+const withdrawal = { type: 'withdraw', at: early, by: 'client', reports: true } as const;
+
+const reply: Walk<ReplyEvent, ReplyContext> = {
+  machine: replyMachine,
+  input: { greeting: false, early: true },
+  final: ['sealed', 'withdrawn', 'failed'],
+  events: [
+    { type: 'begun', at: early },
+    { type: 'announced', at: early },
+    { type: 'begin', at: early },
+    { type: 'pause', at: early },
+    { type: 'cut', at: early, by: 'speech', closing: false },
+    { type: 'fail', at: early, reports: false },
+    { type: 'finish', at: early },
+    { ...withdrawal, called: true, fails: true },
+    { type: 'leave', at: early },
+    { type: 'settled', at: early, points: 0, called: false, stopped: false },
+    { type: 'settled', at: early, points: 1, called: false, stopped: false },
+  ],
+  invariants: {
+    'a hidden reply is unknown to the client, and one that is spoken is known': (state, { announced }) =>
+      state === 'hidden' ? !announced : !['announced', 'speaking', 'paused'].includes(state) || announced,
+    'audio has begun in speaking': (state, { started }) => state !== 'speaking' || started,
+    'an open reply has no end, and a settling one has': (state, { ending }) =>
+      openReply.has(state) ? ending === null : state !== 'settling' || ending !== null,
+    'a reply that is cut, failed, finished, taken back or left is not open': (state, _, last) =>
+      !['cut', 'fail', 'finish', 'withdraw', 'leave'].includes(last?.type ?? '') || !openReply.has(state),
+    'a position that is known settles the reply': (state, _, last) => last?.type !== 'settled' || state !== 'settling',
+  },
+};
+
 /** A way through a graph that comes by no state twice, and the state at its end. */
 interface Path<Event> {
   readonly way: readonly Event[];
@@ -389,4 +422,5 @@ walk('socket', socket);
 walk('turn', turn);
 walk('spoken turn', spokenTurn);
 walk('call', call);
+walk('reply', reply);
 walk('visitor', visitor);

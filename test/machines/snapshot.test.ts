@@ -14,6 +14,7 @@ const inputs: Record<string, object> = {
   visitor: {},
   turn: { runsUntil: 2000, shared: true, spoken: true },
   call: { tokenUntil: 1_060_000, expiresAt: 2000 },
+  reply: { greeting: false, early: true },
 };
 
 /** Counts and deadlines of a call multiply its contexts: these events leave them as they are, or move them once. */
@@ -34,6 +35,11 @@ const ofCalls = new Set([
   'hangup',
   'drain',
 ]);
+
+/** Progress of a reply multiplies its contexts in the same way. */
+const ofReplies = new Set(['begun', 'announced', 'begin', 'pause', 'resume', 'cut', 'fail', 'finish', 'settled']);
+
+const chosen: Readonly<Record<string, ReadonlySet<string>>> = { call: ofCalls, reply: ofReplies };
 
 type Event = { type: string };
 
@@ -59,7 +65,8 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
     const packr = new Packr();
     const input = inputs[name]!;
     const events = [...new Map(rows.map(({ event }) => [JSON.stringify(event), event as Event])).values()].filter(
-      (event) => name !== 'call' || (ofCalls.has(event.type) && (event as { at?: number }).at === 1_000_000),
+      (event) =>
+        chosen[name] === undefined || (chosen[name].has(event.type) && (event as { at?: number }).at === 1_000_000),
     );
     const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 20_000 });
     const states = new Set<string>();

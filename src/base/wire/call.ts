@@ -187,3 +187,10 @@ export const CallEvents = {
   ended: named('CallEnded', Type.Object({ type: Type.Literal('ended'), reason: Strings(['hangup', 'replaced']) })),
   error,
 };
+
+/** A message that the server sends in a call, beside audio. */
+export type CallMessage = {
+  [Name in keyof typeof CallEvents]: Static<(typeof CallEvents)[Name]>;
+}[keyof typeof CallEvents];
+/** A state of a call that its client knows. */
+export type WireState = Extract<CallMessage, { type: 'state' }>['state'];

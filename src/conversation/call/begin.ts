@@ -14,7 +14,7 @@ import { speechRefusal } from '../voice-call.ts';
 export interface SpokenMessage {
   readonly sessionId: string;
   readonly text: string;
-  /** Undefined if it was typed, wholly or in part. */
+  /** Undefined if some of it was typed. */
   readonly voice: SpokenVoice | undefined;
   readonly speaker: Speaker;
   /** Whether the model is asked before the person has finished. */
@@ -23,13 +23,13 @@ export interface SpokenMessage {
 }
 
 /**
- * Why a turn cannot begin: the session answers a chat (`busy`) or is `over`, the workspace has no slot (`full`), a
- * limit of the link refuses (`limited`), the assistant does not take it (`barred`), or something of ours is away.
+ * Reason for refusing a turn: the session answers a chat (`busy`) or has ended (`over`), the workspace has no slot
+ * (`full`), a limit of the link refuses (`limited`), the assistant refuses (`barred`), or a service of ours is away.
  */
 export interface TurnRefusal {
   readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'barred' | 'away';
   readonly code: string;
-  /** Until a turn could begin, where a limit refuses. */
+  /** Seconds until a turn can begin, where a limit refuses. */
   readonly seconds?: number | undefined;
 }
 
@@ -46,7 +46,7 @@ const refusals: Readonly<Record<string, TurnRefusal['refusal']>> = {
   voice_disabled: 'barred',
 };
 
-/** The actor of a call, which takes the place of an earlier one on the session. Throws 404 `session_not_found`. */
+/** Opens the actor of a call, which replaces an earlier call on the session. Throws 404 `session_not_found`. */
 export async function beginCall({ workspaceId, id }: Session, facts: SocketFacts, { host }: Services) {
   const held = await host.sessions.of(workspaceId, id);
   if (held === null) throw new Failure('session_not_found');
@@ -83,7 +83,7 @@ export async function beginTurn(
     return { runner: started.runner };
   } catch (error) {
     if (error instanceof LinkRefused) {
-      // A turn that is asked for early is asked for again.
+      // The call asks again for a turn that it asked for early.
       if (!message.isEarly) for (const limiter of error.limiters) services.metrics.limited.inc(limiter);
       return { refusal: 'limited', code: 'rate_limited', seconds: error.seconds };
     }

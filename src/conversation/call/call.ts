@@ -1,30 +1,43 @@
 /**
- * A call: carries out what its machine decides (`machines/call.ts`, contract 18). The ear hears the person, a reply
- * speaks; turns begin (`beginnings.ts`) and end (`endings.ts`) one after the other. The socket, which only reads and
- * writes messages, is in `socket.ts`.
+ * A call: carries out what its machine decides (`machines/call.ts`, contract 18). Its workers take the commands: the
+ * speech input hears the person, a reply (`machines/reply.ts`) is spoken, and turns begin (`turn-starter.ts`) and end
+ * (`turn-finisher.ts`) one after the other. The socket, which only reads and writes messages, is in `socket.ts`.
  */
 import type { CallContext, CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { TurnEnding } from '../../../machines/turn.ts';
 import { steadyTime, type Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { CallMessage, WireState } from '../../base/wire.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
 import type { Session } from '../../store/store.ts';
-import type { Heard } from '../../turn/ports.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { causeByPrincipal, voiceCaller, type Principal } from '../principal.ts';
 import type { Services } from '../services.ts';
 import { choiceOf, failureOfVoice, type ReadyVoice } from '../voice-call.ts';
 import { VoicePresence } from '../voice-presence.ts';
-import { Beginnings } from './beginnings.ts';
 import { ChatTurns } from './chat-turns.ts';
-import { Counts } from './counts.ts';
-import { Endings } from './endings.ts';
-import { Hearing, type HeardCall } from './hearing.ts';
-import { Lookout } from './lookout.ts';
 import { failedMessage, toldState } from './messages.ts';
-import { Reply } from './reply.ts';
+import { Reply, type ReplyPort } from './reply.ts';
+import { SessionPoller } from './session-poller.ts';
 import type { CallSettings } from './settings.ts';
+import { SpeechInput, type SpeechPort } from './speech-input.ts';
+import { TurnFinisher } from './turn-finisher.ts';
+import { TurnStarter } from './turn-starter.ts';
+import { CallUsage } from './usage.ts';
+
+/** The connection of a call. */
+export interface CallWire {
+  /** Sends a message. */
+  send(message: CallMessage): void;
+  sendAudio(frame: Uint8Array): void;
+  /** Whether the connection has taken the audio that was sent. */
+  isFree(): boolean;
+  /** Counts the seconds of audio. */
+  readonly intake: Pick<AudioIntake, 'countWhenDue' | 'leaveUncounted'>;
+  /** Ends the connection; `code`: the error that is sent before, or null. */
+  end(code: string | null, close: number): void;
+}
 
 export interface CallOptions {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
@@ -34,316 +47,289 @@ export interface CallOptions {
   readonly ready: ReadyVoice;
   readonly requestId: string;
   readonly services: Services;
-  /** Sends a message, or audio. */
-  send(message: object): void;
-  sendAudio(frame: Uint8Array): void;
-  /** Whether the connection has taken the audio that was sent. */
-  isFree(): boolean;
-  /** Counts the seconds of audio. */
-  readonly intake: Pick<AudioIntake, 'countWhenDue' | 'leaveUncounted'>;
-  /** Ends the connection; `code`: of the error that is sent before, if one is. */
-  end(code: string | null, close: number): void;
+  readonly wire: CallWire;
 }
 
-export class Call implements HeardCall {
+export class Call implements SpeechPort, ReplyPort {
   readonly #options: CallOptions;
   settings: CallSettings;
   readonly #caller: string;
-  readonly hearing: Hearing;
-  readonly #lookout: Lookout;
+  readonly speech: SpeechInput;
+  readonly #poller: SessionPoller;
   readonly #chats: ChatTurns;
-  readonly #beginnings: Beginnings;
-  readonly #endings: Endings;
-  readonly #counts: Counts;
+  readonly #starter: TurnStarter;
+  readonly #finisher: TurnFinisher;
+  readonly #usage: CallUsage;
   readonly #presence: VoicePresence;
-  /** The reply that is thought of or spoken. */
+  /** The open reply. */
   reply: Reply | null = null;
-  /** The last reply, and when it ended in monotonic milliseconds. */
+  /** The reply that the client knew last, and the monotonic milliseconds of its end. */
   last: { readonly reply: Reply; readonly at: number } | null = null;
-  #greeting: Reply | null = null;
-  /** The turn that a failure is told of. */
-  #failedTurn: Reply | null = null;
-  #reports = false;
-  /** The machine's state once its outcomes are carried out. */
+  /** The reply of the next failure message, once the call has left it. */
+  #failed: Reply | null = null;
+  #replies = 0;
   state = '';
-  /** The state as the client was told. */
-  #toldState = '';
+  /** The state that the client knows. */
+  #toldState: WireState | '' = '';
   readonly #time: () => number;
   #timer: Timer | null = null;
   #closing = false;
 
   constructor(options: CallOptions, settings: CallSettings) {
-    const { services, session, actor, ready, send: tell } = options;
+    const { services, session, actor, principal, requestId, assistant, wire } = options;
     this.#options = options;
     this.#time = steadyTime(services.clock);
     this.settings = settings;
-    this.#caller = voiceCaller(options.principal, services.clock.now());
-    const send = (event: CallEvent): void => this.#send(event);
-    const now = this.#time;
-    this.#counts = new Counts(options);
-    const begins = (): void => void this.#presence.begins();
-    const failed = (error: unknown): void => this.#failed(error);
-    this.hearing = new Hearing({ services, now, caller: this.#caller, ready, call: this, send, tell, begins, failed });
-    const { principal, requestId } = options;
+    this.#caller = voiceCaller(principal, services.clock.now());
+    this.#usage = new CallUsage({ principal, assistant, services, intake: wire.intake });
+    this.speech = new SpeechInput({
+      port: this,
+      caller: this.#caller,
+      begins: () => void this.#presence.begins(),
+      failed: (error) => this.#failedToHear(error),
+    });
     // A limit refuses the turns of a call, and the call continues.
     this.#presence = new VoicePresence({
       services,
       session,
       principal,
       requestId,
-      speaks: () => this.hearing.busy,
+      speaks: () => this.speech.busy,
       refused: () => {},
     });
-    this.#endings = new Endings({
-      ...{ services, tell },
-      cause: causeByPrincipal(options.principal, options.requestId),
-      isOver: () => actor.closed,
-      reason: () => this.context.reason,
-      leave: (reply) => this.#leave(reply),
-      stays: this.#counts.stays,
-      putBack: (words) => this.hearing.putBack(words),
-      failed: (error) => this.#broken(error),
-    });
-    this.#beginnings = new Beginnings({
-      ...{ services, now, session, send },
-      ...{ principal: options.principal, requestId: options.requestId, hearing: this.hearing, endings: this.#endings },
-      newReply: () => this.#newReply(),
-      leave: (reply) => this.#leave(reply),
+    this.#finisher = new TurnFinisher({ port: this, speech: this.speech, ended: (reply) => this.#ended(reply) });
+    this.#starter = new TurnStarter({
+      port: this,
+      speech: this.speech,
+      finisher: this.#finisher,
+      newReply: (early) => this.#newReply({ greeting: false, early }),
       refused: (reply, code) => this.#refused(reply, code),
-      ended: (reply) => this.#turnEnded(reply),
     });
     this.#chats = new ChatTurns({
-      services,
-      now,
-      session,
-      tell,
-      send,
-      isFree: () => this.context.turn === 'none',
-      owns: (turnId) => [this.reply, ...this.#endings.replies.values()].some((reply) => reply?.turnId === turnId),
+      port: this,
+      owns: (turnId) => [this.reply, ...this.#finisher.replies.values()].some((reply) => reply?.turnId === turnId),
     });
-    this.#lookout = new Lookout({
-      services,
-      now,
-      session,
-      callId: actor.identity.id,
-      send,
+    this.#poller = new SessionPoller({
+      port: this,
       chats: this.#chats,
-      isBusy: () => this.state === 'busy',
-      said: () => this.#counts.count(),
-      homeless: () => this.#counts.leaveUncounted(),
+      noted: () => this.#usage.count(),
+      removed: () => this.#usage.leaveUncounted(),
     });
     actor.onDecision = (outcomes) => this.#decided(outcomes);
   }
 
-  /** The connection is open, and `ready` is sent. */
+  /** Opens the call on a connection that has sent `ready`. */
   open(): void {
     const { services, assistant, session } = this.#options;
     const greets = this.settings.greets && (assistant.record.greeting ?? '') !== '' && session.messageCount <= 1;
-    this.#send({ type: 'open', at: this.#now, refusal: null, greets, bargeIn: this.settings.bargeIn });
+    this.send({ type: 'open', at: this.now, refusal: null, greets, bargeIn: this.settings.bargeIn });
     this.#presence.look();
-    this.#watch();
-    if (services.draining) this.#send({ type: 'drain', at: this.#now });
+    this.#poll();
+    if (services.draining) this.send({ type: 'drain', at: this.now });
   }
 
   configure(settings: CallSettings): void {
     this.settings = settings;
-    this.#send({ type: 'configure', at: this.#now, bargeIn: settings.bargeIn });
+    this.send({ type: 'configure', at: this.now, bargeIn: settings.bargeIn });
   }
 
-  /** Whether the message is a reply that is not over. */
+  /** Whether the message is a reply that is not settled. */
   knows(messageId: string): boolean {
-    return this.#endings.replies.has(messageId);
+    return this.#finisher.replies.has(messageId);
   }
 
   played(messageId: string, samples: number): void {
-    this.#reports = true;
-    this.#send({ type: 'report', at: this.#now });
-    this.#endings.replies.get(messageId)?.report(samples);
+    this.send({ type: 'report', at: this.now });
+    this.#finisher.replies.get(messageId)?.report(samples);
   }
 
-  /** Says where a reply was cut, never beyond the estimate; false for a reply that is over. */
-  readonly truncate = (messageId: string, samples: number): boolean => this.#endings.truncate(messageId, samples);
+  /** Takes the position at which the client cut a reply, never beyond the estimate; false for a settled reply. */
+  truncate(messageId: string, samples: number): boolean {
+    return this.#finisher.truncate(messageId, samples);
+  }
 
   interrupt(): void {
-    this.#send({ type: 'interrupt', at: this.#now });
+    this.send({ type: 'interrupt', at: this.now });
   }
 
   message(text: string): void {
-    if (this.#actor.machine.state === 'busy') return this.#send({ type: 'typed', at: this.#now });
-    this.#beginnings.typed = text;
-    this.#send({ type: 'typed', at: this.#now });
+    if (this.#actor.machine.state !== 'busy') this.#starter.typed = text;
+    this.send({ type: 'typed', at: this.now });
   }
 
   hangup(): void {
-    this.#send({ type: 'hangup', at: this.#now });
+    this.send({ type: 'hangup', at: this.now });
   }
 
   fault(code: string, close: number): void {
-    this.#send({ type: 'fault', at: this.#now, code, close });
+    this.send({ type: 'fault', at: this.now, code, close });
   }
 
-  /** The connection is gone. */
+  /** The connection is lost. */
   left(): void {
-    this.#send({ type: 'leave', at: this.#now });
+    this.send({ type: 'leave', at: this.now });
   }
 
   get #actor() {
     return this.#options.actor;
   }
 
+  get id(): string {
+    return this.#actor.identity.id;
+  }
+
+  get services(): Services {
+    return this.#options.services;
+  }
+
+  get session(): Session {
+    return this.#options.session;
+  }
+
+  get principal(): Principal {
+    return this.#options.principal;
+  }
+
+  get requestId(): string {
+    return this.#options.requestId;
+  }
+
+  get ready(): ReadyVoice {
+    return this.#options.ready;
+  }
+
   get context(): CallContext {
     return this.#actor.machine.context as CallContext;
   }
 
-  get #now(): number {
+  get isClosed(): boolean {
+    return this.#actor.closed;
+  }
+
+  get now(): number {
     return this.#time();
   }
 
-  #send(event: CallEvent): void {
+  send(event: CallEvent): void {
     if (!this.#closing) this.#actor.send(event);
+  }
+
+  tell(message: CallMessage): void {
+    this.#options.wire.send(message);
   }
 
   #decided(outcomes: readonly CallOutcome[]): void {
     const { state } = this.#actor.machine;
     const told = toldState(state, this.#toldState, outcomes);
-    if (told !== this.#toldState) this.#options.send({ type: 'state', state: told });
+    if (told !== this.#toldState && told !== '') this.tell({ type: 'state', state: told });
     this.#toldState = told;
     this.state = state;
-    this.hearing.deafen(this.context.bargeIn === 'off' && (told === 'speaking' || told === 'paused'));
+    this.speech.deafen(this.context.bargeIn === 'off' && (told === 'speaking' || told === 'paused'));
     const fails = outcomes.some(({ type }) => type === 'turn.failed' || type === 'turn.fail');
     for (const outcome of outcomes) this.#act(outcome, fails);
-    if (state === 'thinking' && this.context.turn === 'begun' && this.reply?.mouth.isReady)
-      this.#send({ type: 'audio', at: this.#now });
-    // The person speaks on, or has begun to while a reply was spoken.
-    if (this.state === 'listening' && this.hearing.busy)
-      this.#send({ type: 'voice', at: this.#now, utterance: this.hearing.utterance });
+    if (this.state !== 'listening') return;
+    // The person continues to speak, or has begun to while a reply was spoken.
+    if (this.speech.busy) this.send({ type: 'voice', at: this.now, utterance: this.speech.utterance });
     // The chat began while the greeting was spoken.
     if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
     // The message that was answered may have left words over.
-    if (this.state === 'listening' && outcomes.some(({ type }) => type === 'turn.finish')) this.hearing.goOn();
+    if (this.state === 'listening' && outcomes.some(({ type }) => type === 'turn.finish')) this.speech.goOn();
   }
 
   #act(outcome: CallOutcome, fails: boolean): void {
-    const { send } = this.#options;
-    const reply = this.reply;
-    const messageId = reply?.messageId ?? '';
+    const { reply } = this;
     switch (outcome.type) {
       case 'greeting.begin':
         return this.#greet();
       case 'turn.prepare':
-        return this.#beginnings.begin(this.hearing.early);
+        return this.#starter.begin(this.speech.early);
       case 'turn.begin':
-        return reply === null ? this.#beginnings.begin(null) : this.#beginnings.tryAgain(reply);
+        return reply === null ? this.#starter.begin(null) : this.#starter.tryAgain(reply);
       case 'turn.announce':
-        return this.#beginnings.announce(reply!);
+        return this.#starter.announce(reply!);
       case 'turn.started':
-        return this.#started(reply!);
+        return void reply!.send({ type: 'announced' });
       case 'turn.withdraw':
-        return reply === null ? undefined : this.#withdraw(reply, !fails);
+        return reply === null ? undefined : this.#withdraw(reply, fails);
       case 'turn.cut':
-        return reply === null ? undefined : this.#endings.cut(reply, outcome.reason);
+        return reply === null ? undefined : this.#finisher.cut(reply, outcome.reason);
       case 'turn.finish':
-        return this.#endings.finish(reply!);
+        return this.#finisher.finish(reply!);
       case 'turn.fail':
-        return this.#endings.fail(reply!);
+        return this.#finisher.fail(reply!);
       case 'turn.failed':
         return this.#tellFailed(outcome.code);
       case 'audio.begin':
-        // The turn's beginning and the audio's may each tell of the audio.
-        if (reply!.mouth.isBegun) return undefined;
-        send({ type: 'audio.start', message_id: messageId, turn_id: reply!.turnId });
-        return reply!.mouth.begin();
+        return void reply!.send({ type: 'begin' });
       case 'audio.pause':
-        reply?.mouth.pause();
-        return send({ type: 'audio.pause', message_id: messageId });
+        return void reply?.send({ type: 'pause' });
       case 'audio.resume':
-        send({ type: 'audio.resume', message_id: messageId });
-        return reply?.mouth.resume();
+      // Audio that came while the reply was held can begin now.
+      case 'reply.resumed':
+      case 'call.draining':
+        return void reply?.send({ type: 'resume' });
       case 'audio.clear':
-        return this.#clear(reply);
+        return this.#clear();
       case 'reply.stop':
-        if (reply !== null) reply.failing ??= 'assistant_unavailable';
-        return reply?.mouth.curb();
+        return void reply?.send({ type: 'stop' });
       case 'call.busy':
-        return reply === null ? undefined : this.#leave(reply);
+        return reply === null ? undefined : this.#finisher.leave(reply);
       case 'call.closed':
         return void this.#close(outcome.code, outcome.close);
       case 'call.opened':
       case 'utterance.begun':
       case 'utterance.ended':
       case 'call.free':
-      case 'call.draining':
       case 'reply.held':
-      case 'reply.resumed':
       case 'refused':
       case 'unchanged':
     }
   }
 
-  /** The reply that the client knows of: the greeting, or that of a turn. */
+  /** The open reply, if the client knows it. */
   get told(): Reply | null {
-    const { reply } = this;
-    return reply !== null && (reply.isTold || reply === this.#greeting) ? reply : null;
+    return this.reply?.isAnnounced ? this.reply : null;
   }
 
-  #newReply(): Reply {
-    const { services, ready } = this.#options;
+  #newReply(kind: { readonly greeting: boolean; readonly early: boolean }): Reply {
+    const { services, ready, session, principal, requestId } = this.#options;
     const { provider, settings, access } = ready;
-    const { outputEncoding: encoding, outputSampleRate: sampleRate, aheadMs, readersBehindMs } = this.settings;
+    const { outputEncoding: encoding, outputSampleRate: sampleRate } = this.settings;
     const { name, voice } = choiceOf(settings);
-    const live =
-      <T extends unknown[]>(act: (...given: T) => void) =>
-      (...given: T): void => {
-        if (this.reply === reply && !this.#closing) act(...given);
-      };
-    const wrote = (last: boolean): void => this.#send({ type: 'sentence', at: this.#now, last });
-    const narration = services.voice.synthesize({
-      ...{ provider, encoding, sampleRate },
-      request: { caller: this.#caller, name, voice, speed: 1, access },
-      begun: (characters) => void (reply.characters += characters),
-      written: live(() => wrote(false)),
+    const request = { caller: this.#caller, name, voice, speed: 1, access };
+    this.reply = new Reply({
+      port: this,
+      actor: services.host.replies.open({
+        ...kind,
+        id: `${this.id}.${++this.#replies}`,
+        workspaceId: session.workspaceId,
+        cause: causeByPrincipal(principal, requestId),
+      }),
+      narrate: (spoken) => services.voice.synthesize({ provider, encoding, sampleRate, request, ...spoken }),
     });
-    const reply: Reply = new Reply({
-      ...{ narration, clock: services.clock, rate: sampleRate, aheadMs, readersBehindMs },
-      reports: () => this.#reports,
-      isFree: () => this.#options.isFree(),
-      ready: live(() => this.#readied(reply)),
-      due: live((due) => this.#send({ type: 'due', at: this.#now, due })),
-      sent: live((samples) => this.#options.send({ type: 'audio.end', message_id: reply.messageId, samples })),
-      played: live(() => this.#send({ type: 'played', at: this.#now })),
-      ...{ unstored: live(() => this.#turnEnded(reply)), failed: live((error) => this.#spoiled(reply, error)) },
-      send: (frame) => this.#sendAudio(reply, frame),
-      delta: (text) => this.#delta(reply, text),
-      wrote: live(() => wrote(true)),
-      modelOver: live((reason) => this.#modelOver(reply, reason)),
-      ended: (ending) => this.#endedElsewhere(reply, ending),
-    });
-    this.reply = reply;
-    return reply;
+    return this.reply;
   }
 
-  #sendAudio(reply: Reply, frame: Uint8Array): void {
-    const { services, sendAudio } = this.#options;
-    const { lastVoiceAt } = this.hearing;
-    if (!reply.isHeard && reply.words !== null && lastVoiceAt !== null)
-      services.metrics.calls.voiceToVoice.observe((services.clock.monotonic() - lastVoiceAt) / 1000);
-    reply.isHeard = true;
-    sendAudio(frame);
+  sendAudio(reply: Reply, frame: Uint8Array, first: boolean): void {
+    const { clock, metrics } = this.services;
+    const { lastVoiceAt } = this.speech;
+    if (first && reply.words !== null && lastVoiceAt !== null)
+      metrics.calls.voiceToVoice.observe((clock.monotonic() - lastVoiceAt) / 1000);
+    this.#options.wire.sendAudio(frame);
   }
 
-  #delta(reply: Reply, text: string): void {
-    if (text !== '' && reply.runner !== null)
-      this.#options.send({ type: 'message.delta', message_id: reply.messageId, text });
+  isFree(): boolean {
+    return this.#options.wire.isFree();
   }
 
-  #readied(reply: Reply): void {
-    if (reply === this.#greeting || this.context.turn === 'begun') this.#send({ type: 'audio', at: this.#now });
+  count(characters: number): void {
+    this.#usage.add(characters);
   }
 
   #greet(): void {
-    const reply = this.#newReply();
-    this.#greeting = reply;
-    void this.#endings.steps
+    const reply = this.#newReply({ greeting: true, early: false });
+    reply.send({ type: 'announced' });
+    void this.#finisher.steps
       .then(async () => {
         const { services, session } = this.#options;
         const page = await services.store.sessions.messages(session.workspaceId, session.id, {
@@ -351,162 +337,103 @@ export class Call implements HeardCall {
           after: null,
           order: 'asc',
         });
-        reply.messageId = page.items[0]?.id ?? '';
-        this.#endings.replies.set(reply.messageId, reply);
-        reply.text(page.items[0]?.content ?? '');
-        reply.over('completed');
+        const messageId = page.items[0]?.id ?? '';
+        this.#finisher.replies.set(messageId, reply);
+        reply.greet(messageId, page.items[0]?.content ?? '');
       })
-      .catch((error) => this.#spoiled(reply, error));
+      .catch((error) => reply.spoil(error));
   }
 
   #refused(reply: Reply, code: string): void {
-    this.#failedTurn = reply;
-    this.#send({ type: 'refused', at: this.#now, code });
+    this.#failed = reply;
+    this.send({ type: 'refused', at: this.now, code });
   }
 
-  #started(reply: Reply): void {
-    reply.isTold = true;
-    this.#options.send({
-      type: 'turn.started',
-      turn_id: reply.turnId,
-      message_id: reply.messageId,
-      text: reply.asked,
-      spoken: true,
-    });
-    if (reply.modelIsOver) this.#send({ type: 'sentence', at: this.#now, last: true });
-  }
-
-  /** The call has to do with the reply no more; its words begin the person's next message. */
-  #leave(reply: Reply): void {
-    reply.isLeft = true;
-    reply.mouth.stop();
+  /** The reply is not open any more. */
+  #ended(reply: Reply): void {
     if (this.reply !== reply) return;
     this.reply = null;
-    if (reply === this.#greeting) this.#counts.stays(reply);
-    if (reply.isTold || reply === this.#greeting) this.last = { reply, at: this.#options.services.clock.monotonic() };
-    if (reply.words !== null) this.hearing.putBack(reply.words);
-    reply.words = null;
+    if (reply.isAnnounced) this.last = { reply, at: this.services.clock.monotonic() };
   }
 
-  #withdraw(reply: Reply, tells: boolean): void {
-    this.#failedTurn = tells ? null : reply;
-    // A turn whose calls are stored stays, with its words.
-    if (reply.hasCalled)
-      return tells
-        ? this.#endings.cut(reply, this.state === 'hearing' ? 'speech' : 'client')
-        : this.#endings.fail(reply, false);
-    this.#leave(reply);
-    // At once: its calls may be stored before the steps that wait are taken.
-    reply.runner?.endSpeech('unheard');
-    this.#endings.step(() => (tells && reply.isTold ? this.#endings.withdraw(reply) : this.#endings.takeBack(reply)));
+  #withdraw(reply: Reply, fails: boolean): void {
+    this.#failed = fails ? reply : null;
+    this.#finisher.withdraw(reply, fails, this.state === 'hearing' ? 'speech' : 'client');
   }
 
-  #clear(reply: Reply | null): void {
-    reply?.mouth.stop();
-    this.#options.send({ type: 'audio.clear', message_id: reply?.messageId ?? '' });
-    if (reply !== null && reply === this.#greeting) this.#leave(reply);
+  #clear(): void {
+    const reply = this.reply ?? this.last?.reply;
+    this.tell({ type: 'audio.clear', message_id: reply?.messageId ?? '' });
+    if (this.reply?.context.greeting) this.#finisher.leave(this.reply);
   }
 
   #tellFailed(code: string): void {
-    const reply = this.#failedTurn ?? this.reply;
-    this.#failedTurn = null;
-    // A turn that could not begin has left the words in hand.
-    if (this.reply !== null) this.#leave(this.reply);
-    this.#options.send(failedMessage(reply?.isTold ? reply.turnId : null, code, reply?.waitSeconds));
+    const reply = this.#failed ?? this.reply;
+    this.#failed = null;
+    if (this.reply !== null) this.#finisher.leave(this.reply);
+    this.tell(failedMessage(reply?.isAnnounced ? reply.turnId : null, code, this.#starter.waitSeconds));
   }
 
-  /** The turn has ended or takes no more text, though the call has not ended it: the store or the lease failed. */
-  #turnEnded(reply: Reply): void {
-    if (this.reply !== reply || reply.isLeft || reply.settled !== null) return;
-    this.#fails(reply, 'api_error');
-  }
-
-  #modelOver(reply: Reply, reason: 'completed' | 'provider' | 'ours'): void {
-    if (reason === 'completed') return;
-    reply.mouth.curb();
-    this.#fails(reply, reason === 'provider' ? 'assistant_unavailable' : 'api_error');
-  }
-
-  #fails(reply: Reply, code: string): void {
-    reply.failing ??= code;
-    this.#send({ type: 'failed', at: this.#now, code });
-  }
-
-  /** The reply cannot be spoken. */
-  #spoiled(reply: Reply, error: unknown): void {
-    const { services, requestId } = this.#options;
-    services.log.warn({ request_id: requestId, err: error }, 'a reply could not be spoken');
+  spoiled(error: unknown): string {
+    this.services.log.warn({ request_id: this.requestId, err: error }, 'a reply could not be spoken');
     const { code } = failureOfVoice(error);
-    this.#fails(reply, code === 'assistant_unavailable' ? 'voice_unavailable' : code);
+    return code === 'assistant_unavailable' ? 'voice_unavailable' : code;
   }
 
-  /** A request or the end of the session ends the turn: says where its listener was. */
-  #endedElsewhere(reply: Reply, ending: TurnEnding): Heard | Promise<Heard> {
-    const at = this.#now;
-    if (this.reply === reply && !this.#closing) {
-      const { host } = this.#options.services;
-      const { id } = this.#options.session;
-      const ended = host.sessions.population.find(id)?.machine.state === 'ended';
-      if (ending === 'aborted') this.#send(ended ? { type: 'session.ended', at } : { type: 'abort', at });
-      else if (ending === 'expired') this.#send({ type: 'tick', at });
-    }
-    return reply.settled ?? reply.settle('none', 'estimate');
+  turnStopped(reply: Reply, ending: TurnEnding): void {
+    if (this.reply !== reply) return;
+    const at = this.now;
+    const ended = this.services.host.sessions.population.find(this.session.id)?.machine.state === 'ended';
+    if (ending === 'aborted') this.send(ended ? { type: 'session.ended', at } : { type: 'abort', at });
+    else if (ending === 'expired') this.send({ type: 'tick', at });
   }
 
-  /** A fault in the program: the turn that was to begin has not. */
-  #broken(error: unknown): void {
-    const { services, requestId } = this.#options;
-    services.log.error({ request_id: requestId, err: error }, 'a step of a call failed');
-    this.#send({ type: 'refused', at: this.#now, code: 'api_error' });
+  broke(error: unknown): void {
+    this.services.log.error({ request_id: this.requestId, err: error }, 'a step of a call failed');
+    this.send({ type: 'refused', at: this.now, code: 'api_error' });
   }
 
-  #failed(error: unknown): void {
-    const { services, requestId } = this.#options;
-    services.log.warn({ request_id: requestId, err: error }, 'a call cannot be heard');
+  #failedToHear(error: unknown): void {
+    this.services.log.warn({ request_id: this.requestId, err: error }, 'a call cannot be heard');
     this.fault(failureOfVoice(error).code, 1011);
   }
 
-  /** Looks at the deadlines, at the session and at chats on it, from time to time. */
-  #watch(): void {
-    const { clock } = this.#options.services;
+  /** Polls the deadlines, the session and chats on it. */
+  #poll(): void {
+    const { clock } = this.services;
     this.#timer = clock.after(limits.socketPollMs, () => {
       if (this.#closing) return;
       const { expiresAt, until, drainUntil, replyUntil, playUntil, decideUntil } = this.context;
       // A wall clock that is set ahead ends the session.
-      const at = clock.now() >= expiresAt * 1000 ? clock.now() : this.#now;
-      if (
-        [expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil].some(
-          (due) => due !== null && at >= due,
-        )
-      )
-        this.#send({ type: 'tick', at });
-      this.#options.intake.countWhenDue();
+      const at = clock.now() >= expiresAt * 1000 ? clock.now() : this.now;
+      const deadlines = [expiresAt * 1000, until, drainUntil, replyUntil, playUntil, decideUntil];
+      if (deadlines.some((due) => due !== null && at >= due)) this.send({ type: 'tick', at });
+      this.#options.wire.intake.countWhenDue();
       this.#presence.look();
-      void this.#lookout.look();
-      if (!this.#closing) this.#watch();
+      void this.#poller.poll();
+      if (!this.#closing) this.#poll();
     });
   }
 
-  /** Lets the turn under way be sealed, tells the client why, and ends the connection. */
+  /** Waits until the turn is sealed, sends the client the reason, and ends the connection. */
   async #close(code: string | null, close: number): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
-    const { services, send, end } = this.#options;
     const { reason } = this.context;
     this.#timer?.cancel();
-    this.hearing.close();
-    this.#lookout.close();
+    this.speech.close();
+    this.#poller.close();
     this.#presence.close();
     this.#chats.close();
-    if (this.reply !== null) this.#leave(this.reply);
-    this.#endings.close();
-    const late = new Promise<void>((resolve) => void services.clock.after(limits.callEndMs, resolve));
-    await Promise.race([this.#endings.steps, late]);
-    this.#counts.count();
-    if (reason === 'hangup' || reason === 'replaced') send({ type: 'ended', reason });
-    end(code, close);
-    await this.#endings.steps;
-    this.#counts.count();
-    await this.#lookout.leave();
+    if (this.reply !== null) this.#finisher.leave(this.reply);
+    this.#finisher.close();
+    const late = new Promise<void>((resolve) => void this.services.clock.after(limits.callEndMs, resolve));
+    await Promise.race([this.#finisher.steps, late]);
+    this.#usage.count();
+    if (reason === 'hangup' || reason === 'replaced') this.tell({ type: 'ended', reason });
+    this.#options.wire.end(code, close);
+    await this.#finisher.steps;
+    this.#usage.count();
+    await this.#poller.leave();
   }
 }

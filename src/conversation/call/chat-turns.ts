@@ -1,13 +1,11 @@
 /**
- * Turns of a call's session that a chat began, in this process or in another: they are read along, and nothing of them
- * is spoken (contract 18).
+ * Turns of a call's session that a chat began, in this process or in another: the client reads along, and nothing is
+ * spoken (contract 18).
  */
-import type { CallEvent } from '../../../machines/call.ts';
-import type { Session } from '../../store/store.ts';
 import { TurnReader, type Sink } from '../../turn/reader.ts';
 import type { TurnLog } from '../../turn/log.ts';
-import type { Services } from '../services.ts';
 import { endMessage } from './messages.ts';
+import type { CallPort } from './port.ts';
 
 export interface ChatTurn {
   readonly turnId: string;
@@ -16,23 +14,14 @@ export interface ChatTurn {
 }
 
 export interface ChatTurnsOptions {
-  readonly services: Services;
-  /** The call's time, which is not set with the wall clock. */
-  now(): number;
-  readonly session: Session;
-  /** Whether the turn is one of the call's own. */
+  readonly port: Pick<CallPort, 'services' | 'session' | 'now' | 'context' | 'send' | 'tell'>;
+  /** Whether the turn is one of the call's. */
   owns(turnId: string): boolean;
-  /** Whether the call has no turn: the beginning of one is refused while the session runs another. */
-  isFree(): boolean;
-  /** Tells the client. */
-  tell(message: object): void;
-  /** Sends the machine an event. */
-  send(event: CallEvent): void;
 }
 
 export class ChatTurns {
   readonly #options: ChatTurnsOptions;
-  /** The turn that was found last, that which is read, and those behind it. */
+  /** The newest turn, the turn that is read, and the turns after it. */
   #turn: ChatTurn | null = null;
   #reading: ChatTurn | null = null;
   readonly #waiting: ChatTurn[] = [];
@@ -43,12 +32,12 @@ export class ChatTurns {
     this.#options = options;
   }
 
-  /** Whether a turn is read along whose end was not told. */
+  /** Whether the client waits for the end of a turn. */
   get isReading(): boolean {
     return this.#reading !== null || this.#waiting.length > 0;
   }
 
-  /** Whether the turn is of the call, or was taken up before. */
+  /** Whether the turn is one of the call's, or was added before. */
   knows(turnId: string): boolean {
     return (
       [this.#turn, this.#reading, ...this.#waiting].some((turn) => turn?.turnId === turnId) ||
@@ -56,13 +45,13 @@ export class ChatTurns {
     );
   }
 
-  /** The session runs a turn: tells of it from its beginning, unless it is known. */
+  /** Adds a turn that the session runs: the client reads it from its beginning. */
   found(turn: ChatTurn): void {
     if (this.#closed || this.knows(turn.turnId)) return;
     this.#turn = turn;
     this.#waiting.push(turn);
     this.busy();
-    // The turn before is over. Where that is known here, its end is read first.
+    // The turn before has ended. If its log has the end, the client reads it first.
     if ((this.#reading?.log.terminal ?? null) === null) this.#next();
   }
 
@@ -75,14 +64,14 @@ export class ChatTurns {
 
   /** The session runs no turn. */
   foundNone(): void {
-    const { send, now } = this.#options;
-    if (!this.isReading) send({ type: 'elsewhere.over', at: now() });
+    const { port } = this.#options;
+    if (!this.isReading) port.send({ type: 'elsewhere.over', at: port.now });
   }
 
-  /** The call waits for the end of the turn that is read along. */
+  /** Lets the call wait for the end of the turn, unless it has a turn: the session refuses that one. */
   busy(): void {
-    const { send, now, isFree } = this.#options;
-    if (isFree()) send({ type: 'elsewhere', at: now(), owed: false, typed: false });
+    const { port } = this.#options;
+    if (port.context.turn === 'none') port.send({ type: 'elsewhere', at: port.now, owed: false, typed: false });
   }
 
   close(): void {
@@ -91,17 +80,17 @@ export class ChatTurns {
   }
 
   async #read(turn: ChatTurn): Promise<void> {
-    const { tell, services } = this.#options;
-    const text = await this.#said(turn.turnId);
+    const { port } = this.#options;
+    const text = await this.#messageOf(turn.turnId);
     if (this.#closed || this.#reading !== turn) return;
-    tell({ type: 'turn.started', turn_id: turn.turnId, message_id: turn.messageId, text, spoken: false });
-    this.#reader = new TurnReader(turn.log, 0, this.#sink(turn), services.clock);
+    port.tell({ type: 'turn.started', turn_id: turn.turnId, message_id: turn.messageId, text, spoken: false });
+    this.#reader = new TurnReader(turn.log, 0, this.#sink(turn), port.services.clock);
     this.#reader.start();
   }
 
-  /** The person's message. */
-  async #said(turnId: string): Promise<string> {
-    const { session, services } = this.#options;
+  /** Text of the person's message. */
+  async #messageOf(turnId: string): Promise<string> {
+    const { session, services } = this.#options.port;
     const page = await services.store.sessions
       .messages(session.workspaceId, session.id, { limit: 4, after: null, order: 'desc' })
       .catch(() => null);
@@ -109,14 +98,14 @@ export class ChatTurns {
   }
 
   #sink(turn: ChatTurn): Sink {
-    const { tell } = this.#options;
+    const { port } = this.#options;
     return {
       delta: (text) => {
-        tell({ type: 'message.delta', message_id: turn.messageId, text });
+        port.tell({ type: 'message.delta', message_id: turn.messageId, text });
         return true;
       },
       terminal: (terminal) => {
-        tell(endMessage(terminal, turn, null));
+        port.tell(endMessage(terminal, turn, null));
         this.#next();
       },
       mark: () => true,

@@ -1,10 +1,11 @@
-/** The messages that tell the client of a call how a turn has ended, be it spoken or a chat's (contract 18). */
+/** Messages that report the end of a turn, spoken or a chat's, to the client of a call (contract 18). */
+import type { CallMessage, WireState } from '../../base/wire.ts';
 import type { HeardVoice } from '../../store/store.ts';
 import type { TurnEnd } from '../../turn/log.ts';
 import { errorSentence } from '../socket-messages.ts';
 
-/** The states as the client is told of them. */
-const wireStates: ReadonlySet<string> = new Set([
+/** The states that the client knows. */
+const wireStates: ReadonlySet<string> = new Set<WireState>([
   'listening',
   'hearing',
   'thinking',
@@ -13,21 +14,27 @@ const wireStates: ReadonlySet<string> = new Set([
   'paused',
   'busy',
 ]);
-/** The outcomes from which on a reply is spoken. */
+/** The outcomes that begin or resume a reply's audio. */
 const speaks: ReadonlySet<string> = new Set(['audio.begin', 'audio.resume']);
 
+const isWireState = (state: string): state is WireState => wireStates.has(state);
+
 /**
- * The state as the client is told of it. It knows nothing of `draining`: there a reply is thought of until its audio
- * goes on.
+ * Returns the state for the client; empty before the first one. The client does not know `draining`: a reply
+ * is thought of there until its audio begins or resumes.
  */
-export function toldState(state: string, before: string, outcomes: readonly { readonly type: string }[]): string {
+export function toldState(
+  state: string,
+  before: WireState | '',
+  outcomes: readonly { readonly type: string }[],
+): WireState | '' {
   if (state === 'draining')
     return outcomes.some(({ type }) => speaks.has(type)) ? 'speaking' : before === 'held' ? 'thinking' : before;
-  return wireStates.has(state) ? state : before;
+  return isWireState(state) ? state : before;
 }
 
-/** `turnId`: null if no turn was begun; `seconds`: until one could begin, where a limit refuses. */
-export const failedMessage = (turnId: string | null, code: string, seconds = 1): object => ({
+/** `turnId`: null if no turn was begun; `seconds`: time until one can begin, where a limit refuses it. */
+export const failedMessage = (turnId: string | null, code: string, seconds = 1): CallMessage => ({
   type: 'turn.failed',
   turn_id: turnId,
   code,
@@ -38,7 +45,7 @@ export function endMessage(
   end: TurnEnd,
   { turnId, messageId }: { readonly turnId: string; readonly messageId: string },
   cutBy: HeardVoice['cutBy'],
-): object {
+): CallMessage {
   const turn = { turn_id: turnId, message_id: messageId };
   if (end.type === 'completed')
     return {

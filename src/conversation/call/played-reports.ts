@@ -1,6 +1,6 @@
 /**
- * A client's reports of what was played: they may come at any pace, and beyond that of text messages the newest waits
- * for its time (contract 18).
+ * A client's reports of played samples. They may come at any pace: above the pace of text messages the highest report
+ * of each message waits (contract 18).
  */
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -8,7 +8,7 @@ import { TokenBucket } from '../../base/token-bucket.ts';
 
 export interface PlayedReportsOptions {
   readonly clock: Clock;
-  /** Whether the message is one of the call: the reports that wait are bounded by its messages. */
+  /** Whether the message is one of the call's, which bounds the reports that wait. */
   knows(messageId: string): boolean;
   take(messageId: string, samples: number): void;
 }
@@ -25,10 +25,7 @@ export class PlayedReports {
     this.#pace = new TokenBucket(options.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
   }
 
-  /**
-   * Passes on a report, at once if the pace allows it. Of those that wait the highest counts: the position never goes
-   * back.
-   */
+  /** Reports at once if the pace allows it. The highest waiting report counts: a position never moves back. */
   add(messageId: string, samples: number): void {
     const { clock, knows, take } = this.#options;
     if (this.#timer === null && this.#pace.take(1)) return take(messageId, samples);
@@ -36,7 +33,7 @@ export class PlayedReports {
     if (knows(messageId)) this.#waiting.set(messageId, Math.max(samples, this.#waiting.get(messageId) ?? 0));
   }
 
-  /** Passes on the reports that wait: before another message of the client, and before the end. */
+  /** Takes the waiting reports: before another message of the client, and before the end. */
   flush(): void {
     const waiting = [...this.#waiting];
     this.close();

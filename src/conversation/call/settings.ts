@@ -10,13 +10,13 @@ export interface CallSettings {
   readonly language: string | null;
   readonly partials: boolean;
   readonly turnSilenceMs: number;
-  /** Whether silence ends an utterance alone, and the client says when the person's turn is over. */
+  /** Whether the client ends the person's turns, and silence ends only their utterances. */
   readonly clientEndsTurns: boolean;
   readonly bargeIn: BargeIn;
   readonly outputEncoding: OutputEncoding;
   readonly outputSampleRate: number;
   readonly aheadMs: number;
-  /** Delay of readers behind a listener whose client reports only at a cut what was played. */
+  /** Milliseconds from listener to readers, for a client that reports only at a cut what was played. */
   readonly readersBehindMs: number;
   readonly greets: boolean;
 }

@@ -1,21 +1,17 @@
 /** The socket of a call: its messages, its pace and its close (contract 8 and 18). */
-import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
 import type { Socket, SocketListener } from '../../base/edge.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import { CallMessages, shape } from '../../base/wire.ts';
-import type { SocketActor } from '../../host/sockets.ts';
+import { CallMessages, shape, type CallMessage } from '../../base/wire.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { endWith, fits, parseMessage, refused, tooLarge, type ClientMessage } from '../socket-messages.ts';
 import { takesRate } from '../transcription-socket.ts';
-import { Call, type CallOptions } from './call.ts';
+import { Call, type CallOptions, type CallWire } from './call.ts';
 import { PlayedReports } from './played-reports.ts';
 import { withStart, type CallSettings } from './settings.ts';
 import { callIntake, isFree, sendText, taking } from './wire.ts';
 
-export interface CallSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'intake' | 'end'> {
-  readonly actor: SocketActor<CallEvent, CallOutcome>;
-}
+export type CallSocketOptions = Omit<CallOptions, 'wire'>;
 
 const messages = {
   start: shape(CallMessages.start),
@@ -26,10 +22,10 @@ const messages = {
   hangup: shape(CallMessages.hangup),
 };
 
-/** A longer text has the pace of text messages, whatever it says. */
+/** Characters of a report; a longer text always has the pace of text messages. */
 const reportCharactersMax = 1_024;
 
-/** The report of what was played that a text is; null for any other text. */
+/** Returns the report of played samples in a text; null for any other text. */
 function reportIn(text: string): { readonly message_id: string; readonly samples: number } | null {
   const message = text.length > reportCharactersMax ? null : parseMessage(text);
   return message?.type === 'played' ? fits(messages.played, message) : null;
@@ -41,7 +37,7 @@ export class CallSocket implements SocketListener {
   readonly #call: Call;
   readonly #reports: PlayedReports;
   #socket: Socket | null = null;
-  /** The client has said that the call is over: what follows is ignored. */
+  /** Whether the client or the call has ended it: later messages are ignored. */
   #isOver = false;
 
   constructor(options: CallSocketOptions, settings: CallSettings) {
@@ -50,14 +46,14 @@ export class CallSocket implements SocketListener {
       received: (seconds) => this.#send({ type: 'audio.received', audio_ms: seconds * 1000 }),
       message: (data) => this.message(data),
     });
-    const wire = {
-      send: (message: object) => this.#send(message),
-      sendAudio: (frame: Uint8Array) => this.#sendAudio(frame),
+    const wire: CallWire = {
+      send: (message) => this.#send(message),
+      sendAudio: (frame) => this.#sendAudio(frame),
       isFree: () => isFree(this.#socket),
       intake: this.#intake,
-      end: (code: string | null, close: number) => this.#end(code, close),
+      end: (code, close) => this.#end(code, close),
     };
-    const call = (this.#call = new Call({ ...options, ...wire }, settings));
+    const call = (this.#call = new Call({ ...options, wire }, settings));
     this.#reports = new PlayedReports({
       clock: options.services.clock,
       knows: (id) => call.knows(id),
@@ -98,12 +94,12 @@ export class CallSocket implements SocketListener {
     });
   }
 
-  /** Reports of what was played have a pace of their own, which closes nothing. */
+  /** Reports of played samples have another pace, which closes nothing. */
   isPaced(text: string): boolean {
     return reportIn(text) === null;
   }
 
-  /** Wrong like any other text that is no message. */
+  /** Refuses it as any other text that is not a message. */
   unreadable(): void {
     this.message('');
   }
@@ -133,7 +129,7 @@ export class CallSocket implements SocketListener {
     const written = type === 'message' ? fits(messages.message, message!) : null;
     if (written !== null) return this.#call.message(written.text);
     if (type === 'interrupt' && fits(messages.interrupt, message!)) return this.#call.interrupt();
-    if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.hearing.flush();
+    if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.speech.flush();
     if (type === 'hangup' && fits(messages.hangup, message!)) return this.#hangup();
     this.#call.fault('invalid_request', refused);
   }
@@ -146,7 +142,7 @@ export class CallSocket implements SocketListener {
   }
 
   #start(message: object): void {
-    const start = this.#call.hearing.listens ? null : fits(messages.start, message);
+    const start = this.#call.speech.listens ? null : fits(messages.start, message);
     const settings = start && withStart(this.#call.settings, start);
     const { provider } = this.#options.ready;
     if (
@@ -163,11 +159,10 @@ export class CallSocket implements SocketListener {
     this.#call.hangup();
   }
 
-  #send(message: object): void {
+  #send(message: CallMessage): void {
     const socket = this.#socket;
     if (socket === null) return;
-    const { type } = message as { type: string };
-    if (type === 'transcript.partial' && socket.bufferedBytes > limits.socketPartialBytesMax) return;
+    if (message.type === 'transcript.partial' && socket.bufferedBytes > limits.socketPartialBytesMax) return;
     sendText(socket, jsonText(message), this.#call);
   }
 

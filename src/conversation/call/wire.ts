@@ -1,6 +1,6 @@
 /**
- * The sides of a call's socket that its own messages and OpenAI's events have alike: the person's audio, and a reader
- * that is behind (contract 8 and 18).
+ * Parts that the sockets of a call's own messages and of OpenAI's events share: the intake of audio, and the bound on
+ * messages that the client has not read (contract 8 and 18).
  */
 import type { Socket } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
@@ -9,7 +9,7 @@ import { keyOf } from '../access-checks.ts';
 import { closingBytes, ours, refused } from '../socket-messages.ts';
 import type { Call, CallOptions } from './call.ts';
 
-/** The intake of a call's audio; `call` is made after it. */
+/** Makes the intake of a call's audio, before the call. */
 export const callIntake = (
   { services, assistant, principal }: Pick<CallOptions, 'services' | 'assistant' | 'principal'>,
   call: () => Call,
@@ -18,12 +18,12 @@ export const callIntake = (
   new AudioIntake({
     ...{ services, assistant: assistant.record, keyId: keyOf(principal), isCounted: principal.channel !== 'console' },
     ...heard,
-    take: (samples) => call().hearing.listen(samples),
+    take: (samples) => call().speech.listen(samples),
     refused: (code) => call().fault(code, refused),
     failed: () => call().fault('voice_unavailable', ours),
   });
 
-/** Takes a client's message; a fault of ours on the way ends the call. */
+/** Takes a client's message; an exception ends the call. */
 export function taking(
   call: Call,
   { services, requestId }: Pick<CallOptions, 'services' | 'requestId'>,
@@ -37,10 +37,10 @@ export function taking(
   }
 }
 
-/** A reader that is behind gets audio later: what waits for it stays small. */
+/** Whether the client has read enough for more audio: the memory of a slow reader stays small. */
 export const isFree = (socket: Socket | null): boolean => (socket?.bufferedBytes ?? 0) < limits.socketPartialBytesMax;
 
-/** Sends a text, or refuses a reader that is too far behind. */
+/** Sends a text, or ends the call of a client that reads too slowly. */
 export function sendText(socket: Socket, text: string, call: Call): void {
   // The closing error must still fit.
   if (socket.bufferedBytes + text.length > limits.socketWaitingBytesMax - closingBytes)

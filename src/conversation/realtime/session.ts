@@ -1,7 +1,4 @@
-/**
- * The settings of a call that an OpenAI Realtime client has (contract 18): how it asks for them, and how it is told
- * what holds.
- */
+/** Settings of a call of an OpenAI Realtime client: its updates, and the session that it reads (contract 18). */
 import type { CallSettings } from '../call/settings.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
 import { limits } from '../../base/limits.ts';
@@ -10,7 +7,7 @@ import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
 
 export interface RealtimeSettings {
   readonly call: CallSettings;
-  /** Whether the server looks for speech in the audio, and tells of it; else the client says what an utterance is. */
+  /** Whether the server detects speech; otherwise the client commits utterances. */
   readonly detects: boolean;
 }
 
@@ -19,7 +16,7 @@ const encodings = { 'audio/pcm': 'pcm_s16le', 'audio/pcmu': 'pcm_mulaw', 'audio/
 type Format = keyof typeof rates;
 
 const [silenceMsMin, silenceMsMax] = [200, 3_000];
-/** A silence that no utterance has. */
+/** Milliseconds of silence that end no utterance. */
 const endlessMs = 24 * 3_600_000;
 
 export const realtimeDefaults: RealtimeSettings = {
@@ -44,7 +41,7 @@ export const realtimeDefaults: RealtimeSettings = {
   },
 };
 
-/** The settings after an update. `listens`: audio has come already, so what the ear was opened with stays. */
+/** Returns the settings after an update. `listens`: audio has come, so the settings of the input stay. */
 export function withUpdate(
   before: RealtimeSettings,
   { audio = {} }: RealtimeUpdate,
@@ -99,7 +96,7 @@ function detectionView({ call, detects }: RealtimeSettings): object | null {
   };
 }
 
-/** The session as that API shows it. Instructions, tools and voice are the assistant's, and are not shown. */
+/** Returns the session in that API's shape. Instructions, tools and voice belong to the assistant and are not shown. */
 export const sessionView = (
   facts: { readonly id: string; readonly model: string; readonly expiresAt: number },
   settings: RealtimeSettings,

@@ -1,8 +1,4 @@
-/**
- * The socket of an OpenAI Realtime client: the same call as that of `call/socket.ts`, in that API's events (contract
- * 18).
- */
-import type { CallEvent, CallOutcome } from '../../../machines/call.ts';
+/** Socket of an OpenAI Realtime client: the call of `call/socket.ts` in that API's events (contract 18). */
 import type { Socket, SocketListener } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { jsonText, parseObject } from '../../base/json.ts';
@@ -10,17 +6,15 @@ import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 import { betaFieldOf, RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
-import type { SocketActor } from '../../host/sockets.ts';
 import type { AudioIntake } from '../audio-intake.ts';
-import { Call, type CallOptions } from '../call/call.ts';
+import { Call, type CallOptions, type CallWire } from '../call/call.ts';
 import { callIntake, isFree, sendText, taking } from '../call/wire.ts';
 import { fits, refused, sentenceFor, tooLarge } from '../socket-messages.ts';
 import { realtimeDefaults, sessionView, withUpdate, type RealtimeSettings } from './session.ts';
-import { Told, type RealtimeEvent } from './told.ts';
+import { RealtimeEventMapper, type RealtimeEvent } from './event-mapper.ts';
 
-export interface RealtimeSocketOptions extends Omit<CallOptions, 'send' | 'sendAudio' | 'isFree' | 'intake' | 'end'> {
-  readonly actor: SocketActor<CallEvent, CallOutcome>;
-  /** As the client named it. */
+export interface RealtimeSocketOptions extends Omit<CallOptions, 'wire'> {
+  /** Name that the client used. */
   readonly model: string;
   /** Whether the client asked for the beta of the API. */
   readonly isBeta: boolean;
@@ -41,14 +35,14 @@ interface ClientEvent {
 const betaSentence = (field: string): string =>
   `The ${field} is one of the beta of the Realtime API, which is not spoken here.`;
 
-/** The event; throws the `Failure` that names the first field that has not its shape. */
+/** Returns the event; throws the `Failure` that names the first wrong field. */
 const read = <N extends Name>(name: N, event: ClientEvent) => shapes[name].parse(event);
 
 export class RealtimeSocket implements SocketListener {
   readonly #options: RealtimeSocketOptions;
   readonly #intake: AudioIntake;
   readonly #call: Call;
-  readonly #told: Told;
+  readonly #mapper: RealtimeEventMapper;
   readonly #pace: TokenBucket;
   #settings: RealtimeSettings = realtimeDefaults;
   #socket: Socket | null = null;
@@ -62,21 +56,21 @@ export class RealtimeSocket implements SocketListener {
     this.#options = options;
     this.#pace = new TokenBucket(services.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
     this.#intake = callIntake(options, () => this.#call, { received: () => {}, message: (data) => this.message(data) });
-    this.#told = new Told({
+    this.#mapper = new RealtimeEventMapper({
       callId: actor.identity.id,
       sessionId: session.id,
       greeting: assistant.record.greeting ?? '',
       detects: () => this.#settings.detects,
       send: (event) => this.#send(event),
     });
-    const wire = {
-      send: (message: object) => this.#told.message(message as { type: string }),
-      sendAudio: (frame: Uint8Array) => this.#told.audio(frame),
+    const wire: CallWire = {
+      send: (message) => this.#mapper.message(message),
+      sendAudio: (frame) => this.#mapper.audio(frame),
       isFree: () => isFree(this.#socket),
       intake: this.#intake,
-      end: (code: string | null, close: number) => this.#end(code, close),
+      end: (code, close) => this.#end(code, close),
     };
-    this.#call = new Call({ ...options, ...wire }, this.#settings.call);
+    this.#call = new Call({ ...options, wire }, this.#settings.call);
   }
 
   opened(socket: Socket): void {
@@ -142,7 +136,7 @@ export class RealtimeSocket implements SocketListener {
     }
   }
 
-  /** Does what the event asks; false for one that comes at the wrong time. Throws the `Failure` of a field. */
+  /** Carries out an event; returns false at the wrong time. Throws the `Failure` of a field. */
   #act(event: ClientEvent): boolean {
     const { type } = event;
     if (type === undefined) throw new Failure('missing_field', { field: 'type' });
@@ -154,13 +148,13 @@ export class RealtimeSocket implements SocketListener {
   #listen(audio: string, event: ClientEvent): void {
     const bytes = Buffer.from(audio, 'base64');
     const padding = audio.endsWith('==') ? 2 : audio.endsWith('=') ? 1 : 0;
-    // Node leaves out what is no base64.
+    // Node skips characters outside base64.
     if (bytes.length === 0 || Math.ceil(bytes.length / 3) * 4 < audio.length - padding)
       return this.#refuse(event, new Failure('invalid_field', { field: 'audio' }));
     this.#intake.push(new Uint8Array(bytes), this.#settings.call);
   }
 
-  /** Each returns false for an event that comes at the wrong time, and throws the `Failure` of a field. */
+  /** Handlers that return false for an event at the wrong time, and throw the `Failure` of a field. */
   readonly #acts: { readonly [N in Name]: (event: ClientEvent) => boolean } = {
     'session.update': (event) => this.#update(read('session.update', event).session),
     'input_audio_buffer.append': (event) => this.#unheard(event),
@@ -178,31 +172,31 @@ export class RealtimeSocket implements SocketListener {
     return true;
   }
 
-  /** Audio that is no text, or none. */
+  /** Refuses audio that is empty or not a text. */
   #unheard(event: ClientEvent): never {
     read('input_audio_buffer.append', event);
     throw new Failure('invalid_field', { field: 'audio' });
   }
 
   #update(update: RealtimeUpdate): boolean {
-    this.#settings = withUpdate(this.#settings, update, this.#call.hearing.listens);
+    this.#settings = withUpdate(this.#settings, update, this.#call.speech.listens);
     this.#call.configure(this.#settings.call);
     return this.#answer({ type: 'session.updated', session: this.#session });
   }
 
-  /** Ends the person's turn, or their utterance if the client asks for its response by itself. */
+  /** Ends the person's turn, or only the utterance if the client asks for responses itself. */
   #commit(event: ClientEvent): boolean {
-    if (!this.#call.hearing.listens) return false;
-    const { committed } = this.#told;
-    this.#told.commit();
+    if (!this.#call.speech.listens) return false;
+    const { committed } = this.#mapper;
+    this.#mapper.commit();
     if (this.#settings.call.clientEndsTurns)
-      void this.#call.hearing.endUtterance().then(() => this.#told.committed > committed || this.#refuse(event));
-    else void this.#call.hearing.flush();
+      void this.#call.speech.endUtterance().then(() => this.#mapper.committed > committed || this.#refuse(event));
+    else void this.#call.speech.flush();
     return true;
   }
 
   #clear(): boolean {
-    void this.#call.hearing.clear();
+    void this.#call.speech.clear();
     return this.#answer({ type: 'input_audio_buffer.cleared' });
   }
 
@@ -216,24 +210,25 @@ export class RealtimeSocket implements SocketListener {
     if (text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax)
       throw new Failure('invalid_field', { field: 'item.content' });
     this.#written = all;
-    this.#told.wrote(item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`, text);
+    this.#mapper.wrote(
+      item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`,
+      text,
+    );
     return true;
   }
 
-  /**
-   * Answers what was written or said; where there is nothing, the client would wait for a response that never comes.
-   */
+  /** Answers the texts or the speech so far; refuses without any, since no response would come. */
   #respond(event: ClientEvent): boolean {
     const text = this.#written.splice(0).join(' ');
     if (text !== '') this.#call.message(text);
-    else if (this.#call.hearing.listens) void this.#call.hearing.flush().then((spoke) => spoke || this.#refuse(event));
+    else if (this.#call.speech.listens) void this.#call.speech.flush().then((spoke) => spoke || this.#refuse(event));
     else return false;
     return true;
   }
 
   #cancel(): boolean {
-    // All audio of a greeting may be sent, and its response over, before it is heard.
-    if (!this.#told.responds && !spoken.has(this.#call.state)) return false;
+    // The response of a greeting may be complete before its audio is heard.
+    if (!this.#mapper.responds && !spoken.has(this.#call.state)) return false;
     this.#call.interrupt();
     return true;
   }
@@ -241,8 +236,8 @@ export class RealtimeSocket implements SocketListener {
   #truncate(event: ClientEvent): boolean {
     const asked = read('conversation.item.truncate', event);
     const samples = Math.floor((asked.audio_end_ms * this.#settings.call.outputSampleRate) / 1000);
-    // A reply that is spoken is cut there; one that was cut just now was heard so far.
-    if (this.#told.replyId === asked.item_id) this.#call.interrupt();
+    // An open reply is cut at the position; a reply that was just cut takes it as its listener's position.
+    if (this.#mapper.replyId === asked.item_id) this.#call.interrupt();
     if (!this.#call.truncate(asked.item_id, samples)) throw new Failure('invalid_field', { field: 'item_id' });
     return this.#answer({
       type: 'conversation.item.truncated',
@@ -253,12 +248,12 @@ export class RealtimeSocket implements SocketListener {
   }
 
   #retrieve(event: ClientEvent): boolean {
-    const item = this.#told.item(read('conversation.item.retrieve', event).item_id);
+    const item = this.#mapper.item(read('conversation.item.retrieve', event).item_id);
     if (item === undefined) throw new Failure('invalid_field', { field: 'item_id' });
     return this.#answer({ type: 'conversation.item.retrieved', item });
   }
 
-  /** The call goes on. `fault`: the field that is wrong, if one is. */
+  /** Refuses an event; the call continues. `param`: the wrong field. */
   #refuse(
     event: ClientEvent | null,
     { message, param = null }: { readonly message: string; readonly param?: string | null | undefined } = {

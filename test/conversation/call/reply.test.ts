@@ -1,14 +1,14 @@
-/**
- * The text of a reply that is stored while it is spoken: all that its listener may have heard, and no more (contract
- * 18).
- */
+/** Text of a reply that is stored while it is spoken: the words that its listener may have heard (contract 18). */
 import t from 'tap';
+import { nobody } from '../../../src/actors/cause.ts';
+import { Inspector } from '../../../src/actors/inspector.ts';
 import { lastSentenceOf, Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
+import { Replies } from '../../../src/host/replies.ts';
 import type { SynthesisEvent } from '../../../src/providers/voice/streaming-synthesis.ts';
 import { planOf } from '../../../src/providers/voice/plan.ts';
 import { StillClock } from '../../http/edge/still-clock.ts';
 
-/** At 1,000 hertz a sample is a millisecond: each word lasts 100, and 60 lie between two. */
+/** One sample is a millisecond at 1,000 hertz: each word lasts 100, with 60 between words. */
 const [rate, frame, aheadMs] = [1_000, 20, 200];
 const text = 'one two three four five six';
 const spans = text.split(' ').map((_, index) => ({ from: index * 160, to: index * 160 + 100 }));
@@ -24,41 +24,44 @@ const begunIn = (sent: number): string =>
 function spoken(kept: () => Promise<boolean> = async () => true) {
   const stored: string[] = [];
   const frames: number[] = [];
-  const runner = { supply: (word: string) => (stored.push(word), kept()), release: () => {} };
+  const runner = {
+    ...{ turnId: 'turn_a', messageId: 'msg_a', release: () => {} },
+    supply: (word: string) => (stored.push(word), kept()),
+  };
   async function* narrated(): AsyncGenerator<SynthesisEvent, void> {
     yield { type: 'sentence', from: 0, to: text.length, start: 0 };
     yield { type: 'plan', plan: planOf({ from: 0, raw: text, spokenText: text }, spans, samples) };
     for (let at = 0; at < samples; at += frame) yield { type: 'frame', bytes: new Uint8Array(1), samples: frame };
   }
-  const reply: Reply = new Reply({
-    ...{ clock: new StillClock(), rate, aheadMs, reports: () => true, isFree: () => true },
-    narration: { spoken: narrated, push: () => {}, stop: () => {} },
-    send: () => void frames.push(reply.mouth.cursor.sent),
-    ...{
-      ready: () => {},
-      due: () => {},
-      sent: () => {},
-      played: () => {},
-      delta: () => {},
-      unstored: () => {},
-      failed: (error: unknown) => t.fail(String(error)),
-    },
+  const port = {
+    ...{ services: { clock: new StillClock() }, settings: { outputSampleRate: rate, aheadMs, readersBehindMs: 0 } },
+    ...{ now: 0, context: { reports: true }, send: () => {}, tell: () => {}, isFree: () => true },
+    sendAudio: (of: Reply) => void frames.push(of.playout.position.sent),
+    spoiled: (error: unknown) => t.fail(String(error)),
+  };
+  const reply = new Reply({
+    port,
+    actor: new Replies(new Inspector()).open({
+      ...{ id: 'call_a.1', workspaceId: 'wks_a', cause: nobody, greeting: false, early: false },
+    }),
+    narrate: () => ({ spoken: narrated, push: () => {}, stop: () => {} }),
   } as unknown as ReplyOptions);
-  reply.runner = runner as never;
+  reply.begun(runner as never);
+  reply.send({ type: 'announced' });
   reply.text(text);
   return { reply, frames, text: () => stored.join('') };
 }
 
-/** Everything that is ready has run. */
+/** Resolves after all tasks that are ready. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-t.test('text is stored once its audio may be sent, at most as far ahead of the listener as they may be', async (t) => {
+t.test('text is stored as its audio is sent, at most `ahead_ms` before the listener', async (t) => {
   const { reply, frames, text: stored } = spoken();
-  reply.mouth.begin();
+  reply.send({ type: 'begin' });
   for (let played = 0; played <= samples; played += 7) {
     reply.report(played);
     await settled();
-    const sent = Math.min(samples, Math.floor((reply.mouth.cursor.reported! + aheadMs) / frame) * frame);
+    const sent = Math.min(samples, Math.floor((reply.playout.position.reported! + aheadMs) / frame) * frame);
     t.equal(frames.at(-1), sent);
     if (stored() !== begunIn(sent)) t.fail(`"${stored()}" is stored when ${sent} ms are sent`);
   }
@@ -73,35 +76,36 @@ t.test('a reply whose client is lost while a word of it is stored ends with what
     frames,
     text: stored,
   } = spoken(() => (waits ? new Promise((resolve) => (store = resolve)) : Promise.resolve(true)));
-  reply.mouth.begin();
+  reply.send({ type: 'begin' });
   await settled();
   t.same([stored(), frames.at(-1)], ['one two', 200]);
   waits = true;
   reply.report(140);
   await settled();
   t.same([stored(), frames.at(-1)], ['one two three', 320], 'the word is on its way to the store');
-  const { points } = await reply.settle('lost', 'sent');
+  reply.send({ type: 'cut', by: 'lost', closing: true });
+  const { points } = await reply.position;
   t.equal(text.slice(0, points), 'one two');
   store(true);
   await settled();
   t.equal(frames.at(-1), 320);
 });
 
-t.test('a reply that is paused while a word of it is stored goes on once it is resumed', async (t) => {
+t.test('a reply that is paused while a word is stored continues when it is resumed', async (t) => {
   let store = (_: boolean): void => {};
   const { reply, frames } = spoken(() => new Promise((resolve) => (store = resolve)));
-  reply.mouth.begin();
+  reply.send({ type: 'begin' });
   await settled();
-  reply.mouth.pause();
+  reply.send({ type: 'pause' });
   store(true);
   await settled();
   t.same(frames, []);
-  reply.mouth.resume();
+  reply.send({ type: 'resume' });
   await settled();
   t.equal(frames.at(-1), 160);
 });
 
-t.test('the last sentence of a text ends with the marks that close it', async (t) => {
+t.test('the last sentence of a text includes its closing marks', async (t) => {
   const endings: Readonly<Record<string, string>> = {
     'Hello. How are you?': ' How are you?',
     'Hi!" he said.': '" he said.',

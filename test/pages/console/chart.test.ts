@@ -1,5 +1,6 @@
 /** The charts show the machines' real behaviour. */
 import { mintedCall } from '../../../machines/call.ts';
+import { newReply } from '../../../machines/reply.ts';
 import { begunTurn } from '../../../machines/turn.ts';
 import fc from 'fast-check';
 import t from 'tap';
@@ -71,6 +72,11 @@ const contexts: Readonly<Record<ActorKind, readonly object[]>> = {
       unheard: 2,
       owed: true,
     },
+  ],
+  reply: [
+    newReply({ greeting: false, early: true }),
+    { ...newReply({ greeting: false, early: false }), begun: true, announced: true, ready: true },
+    { ...newReply({ greeting: false, early: false }), begun: true, failing: 'voice_unavailable', ending: 'failure' },
   ],
   key: [
     { expiresAt: null, revokedAt: null, debt: null },

@@ -136,6 +136,23 @@ const cases: Readonly<Record<string, readonly (readonly [when: string | null, ma
   'socket fault': [
     ['a message breaks a rule', (_, at) => ({ type: 'fault', at, code: 'invalid_request', close: 1008 })],
   ],
+  'reply cut': [
+    ['by speech', (_, at) => ({ type: 'cut', at, by: 'speech', closing: false })],
+    ['the connection is lost', (_, at) => ({ type: 'cut', at, by: 'lost', closing: true })],
+  ],
+  'reply failed': [[null, (_, at) => ({ type: 'failed', at, code: 'voice_unavailable' })]],
+  'reply fail': [[null, (_, at) => ({ type: 'fail', at, reports: true })]],
+  'reply withdraw': [
+    [null, (_, at) => ({ type: 'withdraw', at, called: false, fails: false, by: 'client', reports: true })],
+    [
+      'its tool calls are stored',
+      (_, at) => ({ type: 'withdraw', at, called: true, fails: false, by: 'client', reports: true }),
+    ],
+  ],
+  'reply settled': [
+    ['nothing was heard', (_, at) => ({ type: 'settled', at, points: 0, called: false, stopped: false })],
+    ['some of it was heard', (_, at) => ({ type: 'settled', at, points: 12, called: false, stopped: false })],
+  ],
   'visitor message': [
     [null, (_, at) => ({ type: 'message', at, refusal: null, clockUntil: at + 60_000 })],
     [

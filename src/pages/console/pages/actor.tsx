@@ -39,6 +39,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   session: 'Session',
   turn: 'Turn',
   call: 'Call',
+  reply: 'Reply of a call',
   key: 'Key',
   workspace: 'Workspace',
   assistant: 'Assistant',
@@ -142,7 +143,7 @@ function lackOf(kind: ActorKind, session: string | null, past: PastOf): string |
   const [first] = steps;
   if (kind !== 'turn')
     return live === null && first === undefined
-      ? 'It sleeps or is over; calls, sockets and visitors keep no history. What happens to it while this page is open appears here.'
+      ? 'It sleeps or is over; calls, replies, sockets and visitors keep no history. What happens to it while this page is open appears here.'
       : null;
   if (live === null && !isOver(kind, past)) {
     if (session === null)

@@ -23,6 +23,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   session: 'Sessions',
   turn: 'Turns',
   call: 'Calls',
+  reply: 'Replies',
   key: 'Keys',
   workspace: 'Workspace',
   assistant: 'Assistants',

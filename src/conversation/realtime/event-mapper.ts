@@ -1,15 +1,15 @@
 /** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
 import { bareId } from '../../base/ids.ts';
 import { keepNewest } from '../../base/newest.ts';
-import type { TurnDetectorEvent } from '../../providers/voice/turn-detector.ts';
+import type { CallMessage } from '../../base/wire.ts';
 
-export interface ToldOptions {
+export interface EventMapperOptions {
   /** The parts of ids that no other call has. */
   readonly callId: string;
   readonly sessionId: string;
   /** The text of the greeting, which has no deltas. */
   readonly greeting: string;
-  /** Whether the client is told where speech begins and ends; else it says what an utterance is. */
+  /** Whether the server detects speech; otherwise the client commits utterances. */
   detects(): boolean;
   send(event: RealtimeEvent): void;
 }
@@ -19,19 +19,14 @@ export interface RealtimeEvent {
   readonly [name: string]: unknown;
 }
 
-/** A message of a call (contract 18). */
-interface CallMessage {
-  readonly type: string;
-  readonly [name: string]: unknown;
-}
-
-type Final = Extract<TurnDetectorEvent, { readonly type: 'transcript.final' }>;
+type Final = Extract<CallMessage, { type: 'transcript.final' }>;
+type Completed = Extract<CallMessage, { type: 'turn.completed' }>;
 
 /** An utterance of the person, as an item of the conversation. */
 interface Utterance {
   readonly itemId: string;
   readonly startMs: number;
-  /** Whether the client knows of it: over a reply it does once words count. */
+  /** Whether the client knows it: during a reply once words count. */
   isTold: boolean;
   isCommitted: boolean;
 }
@@ -41,9 +36,9 @@ interface Response {
   readonly itemId: string;
   transcript: string;
   hasAudio: boolean;
-  /** Whether the client was told that no more audio comes. */
+  /** Whether the end of its audio was sent. */
   isSilent: boolean;
-  /** Whether speech has cut it, and not the client. */
+  /** Whether speech has cut it rather than the client. */
   isSpokenOver: boolean;
   /** The item before its own. */
   readonly previous: string | null;
@@ -54,11 +49,11 @@ interface Response {
 const itemsKept = 200;
 const utterancesKept = 100;
 
-/** The states in which a reply is thought of or spoken. */
+/** The states of a reply under way. */
 const replying: ReadonlySet<string> = new Set(['thinking', 'held', 'speaking', 'paused']);
 
-export class Told {
-  readonly #options: ToldOptions;
+export class RealtimeEventMapper {
+  readonly #options: EventMapperOptions;
   readonly #items = new Map<string, object>();
   readonly #utterances = new Map<number, Utterance>();
   #state = '';
@@ -67,7 +62,7 @@ export class Told {
   /** Utterances that have become items. */
   committed = 0;
 
-  constructor(options: ToldOptions) {
+  constructor(options: EventMapperOptions) {
     this.#options = options;
   }
 
@@ -76,7 +71,7 @@ export class Told {
     return this.#response !== null && !this.#response.isOver;
   }
 
-  /** An item that is known, that of the response under way as it is so far. */
+  /** Returns an item, as far as it is known while its response is under way. */
   item(id: string): object | undefined {
     return id === this.replyId ? replyItem(this.#response!, 'in_progress') : this.#items.get(id);
   }
@@ -86,23 +81,42 @@ export class Told {
     return this.responds ? this.#response!.itemId : null;
   }
 
-  /** A message of the call. This API has no event for some, which are left out. */
+  /** Maps a message of the call. This API has no event for some messages. */
   message(message: CallMessage): void {
-    const { type } = message;
-    if (type === 'state') this.#moved(message.state as string);
-    else if (type === 'speech.started') this.#started(message.utterance as number, message.at_ms as number);
-    else if (type === 'speech.stopped') this.#stopped(message.utterance as number, message.at_ms as number);
-    else if (type === 'transcript.final') this.#transcribed(message as never);
-    else if (type === 'turn.started')
-      this.#open(`resp_${bareId(message.turn_id as string)}`, message.message_id as string);
-    else if (type === 'audio.start') this.#sounds(message.message_id as string);
-    else if (type === 'message.delta') this.#says(message.text as string);
-    else if (type === 'audio.end') this.#silent(message.message_id as string);
-    else if (type === 'turn.completed') this.#close('completed', null, message.usage);
-    else if (type === 'audio.clear') this.#cleared(message.message_id as string);
-    else if (type === 'turn.aborted' || type === 'turn.withdrawn') this.#cancel();
-    else if (type === 'turn.failed')
-      this.#failed(message.turn_id as string | null, message.code as string, message.message as string);
+    switch (message.type) {
+      case 'state':
+        return this.#moved(message.state);
+      case 'speech.started':
+        return this.#started(message.utterance, message.at_ms);
+      case 'speech.stopped':
+        return this.#stopped(message.utterance, message.at_ms);
+      case 'transcript.final':
+        return this.#transcribed(message);
+      case 'turn.started':
+        return this.#open(`resp_${bareId(message.turn_id)}`, message.message_id);
+      case 'audio.start':
+        return this.#sounds(message.message_id);
+      case 'message.delta':
+        return this.#says(message.text);
+      case 'audio.end':
+        return this.#silent(message.message_id);
+      case 'audio.clear':
+        return this.#cleared(message.message_id);
+      case 'turn.completed':
+        return this.#close('completed', null, message.usage);
+      case 'turn.aborted':
+      case 'turn.withdrawn':
+        return this.#cancel();
+      case 'turn.failed':
+        return this.#failed(message.turn_id, message.code, message.message);
+      case 'ready':
+      case 'audio.received':
+      case 'transcript.partial':
+      case 'audio.pause':
+      case 'audio.resume':
+      case 'ended':
+      case 'error':
+    }
   }
 
   audio(frame: Uint8Array): void {
@@ -119,7 +133,7 @@ export class Told {
     this.#add({ ...userItem(itemId), content: [{ type: 'input_text', text }] });
   }
 
-  /** The utterance under way becomes an item, because the client says that it is whole. */
+  /** Commits the utterances under way, as the client asks. */
   commit(): void {
     for (const utterance of this.#utterances.values()) if (!utterance.isCommitted) this.#commit(utterance);
   }
@@ -129,7 +143,7 @@ export class Told {
     this.#state = state;
     if (state !== 'hearing') return;
     if (wasReplying && this.#response !== null) this.#response.isSpokenOver = true;
-    // Words count now: the client stops what it plays.
+    // Words count now: the event lets the client stop its audio.
     for (const utterance of this.#utterances.values()) this.#tell(utterance);
   }
 
@@ -181,7 +195,7 @@ export class Told {
     this.#utterances.delete(number);
     const counts = ignored === null && text !== '';
     if (utterance === undefined || (!utterance.isTold && !counts)) return;
-    // Its audio was cleared.
+    // The client has cleared its audio.
     if (text === '' && ignored === null && reason === 'flush' && !utterance.isCommitted)
       return this.#fallSilent(utterance, endMs);
     this.#tell(utterance);
@@ -254,7 +268,7 @@ export class Told {
     if (response.id === this.#greetingId) this.#close('completed', null);
   }
 
-  /** Nothing else tells of a greeting that is cut. */
+  /** Ends the response of a greeting that is cut: a greeting has no turn that ends. */
   #cleared(itemId: string): void {
     const response = this.#response;
     if (response?.itemId === itemId && response.id === this.#greetingId) this.#cancel();
@@ -272,7 +286,7 @@ export class Told {
     });
   }
 
-  /** That API sends it for a reply that is cut, too. */
+  /** Sends the end of the audio, also of a reply that is cut. */
   #hush(response: Response): void {
     if (response.isSilent) return;
     response.isSilent = true;
@@ -285,7 +299,7 @@ export class Told {
     this.#send('error', { error: { type: 'server_error', code, message, param: null, event_id: null } });
   }
 
-  #close(status: 'completed' | 'cancelled' | 'failed', details: object | null, usage: unknown = null): void {
+  #close(status: 'completed' | 'cancelled' | 'failed', details: object | null, usage: Usage | null = null): void {
     const response = this.#response;
     if (response === null || response.isOver) return;
     response.isOver = true;
@@ -300,7 +314,7 @@ export class Told {
     this.#keep(item);
     this.#send('conversation.item.done', { previous_item_id: response.previous, item });
     this.#send('response.done', {
-      response: this.#view(response, status, details, hasAudio ? [item] : [], usage as Usage | null),
+      response: this.#view(response, status, details, hasAudio ? [item] : [], usage),
     });
   }
 
@@ -350,10 +364,7 @@ interface Item {
   readonly content: readonly object[];
 }
 
-interface Usage {
-  readonly input_tokens: number;
-  readonly output_tokens: number;
-}
+type Usage = Completed['usage'];
 
 const userItem = (id: string) => ({ id, object: 'realtime.item', type: 'message', status: 'completed', role: 'user' });
 

@@ -1,10 +1,7 @@
-/**
- * The listener of one reply: how much of its audio they have heard, and of its text (contract 18). Samples are of the
- * output.
- */
+/** The position of a listener in the audio and the text of one reply (contract 18). Samples are of the output. */
 import { begunAt, heardAt, type UtterancePlan } from '../../providers/voice/plan.ts';
 
-/** A sentence of the reply: its text, without the white space behind it, and the samples before it. */
+/** A sentence of the reply: its text without the white space after it, and the samples before it. */
 interface Sentence {
   readonly from: number;
   readonly to: number;
@@ -12,7 +9,7 @@ interface Sentence {
   plan: UtterancePlan | null;
 }
 
-export class Cursor {
+export class PlaybackPosition {
   readonly #rate: number;
   readonly #sentences: Sentence[] = [];
   /** Samples sent so far. */
@@ -33,7 +30,7 @@ export class Cursor {
     this.#sentences.push({ from, to, start, plan: null });
   }
 
-  /** The plan of the sentence that came last. */
+  /** Adds the words of the newest sentence that begins at the plan's position. */
   plan(plan: UtterancePlan): void {
     const sentence = this.#sentences.findLast(({ from }) => from === plan.from);
     if (sentence !== undefined) sentence.plan = plan;
@@ -45,8 +42,8 @@ export class Cursor {
   }
 
   /**
-   * The client has played so many samples; true unless it had reported as many before. More than was sent counts as
-   * all.
+   * Takes the client's report; returns false unless it reports more than before. A report above the samples that were
+   * sent counts as all of them.
    */
   report(samples: number, now: number): boolean {
     this.#advance(now);
@@ -57,7 +54,7 @@ export class Cursor {
     return grown;
   }
 
-  /** Nothing is played from here on, until `resume`. */
+  /** Stops the estimate until `resume`. */
   pause(now: number): void {
     this.#advance(now);
     this.#still = true;
@@ -68,16 +65,13 @@ export class Cursor {
     this.#still = false;
   }
 
-  /** The samples played, as the time since the last report lets expect. */
+  /** Samples played, estimated by the time since the last report. */
   estimated(now: number): number {
     this.#advance(now);
     return Math.floor(this.#estimate);
   }
 
-  /**
-   * The code points of the reply that were heard with so many samples: whole words, whole sentences, never behind white
-   * space.
-   */
+  /** Code points that were heard once the samples are played: whole words, and no white space after the last one. */
   pointsAt(samples: number): number {
     return this.#reached(({ from, start, plan }) =>
       start > samples || plan === null ? from : heardAt(plan, samples - start),
@@ -85,8 +79,8 @@ export class Cursor {
   }
 
   /**
-   * The code points of the reply whose audio begins within so many samples, never behind white space; all of a sentence
-   * whose words are not known yet.
+   * Code points whose audio begins within the samples, without white space after the last word. A sentence whose words
+   * are not known yet counts as a whole.
    */
   begunAt(samples: number): number {
     return this.#reached(({ from, to, start, plan }) =>
@@ -94,10 +88,7 @@ export class Cursor {
     );
   }
 
-  /**
-   * `within`: the position in a sentence. The white space before one is no word's, so it counts once a word behind it
-   * does.
-   */
+  /** `within`: the position in a sentence. White space before a sentence counts once its first word does. */
   #reached(within: (sentence: Sentence) => number): number {
     for (const sentence of this.#sentences.toReversed()) {
       const points = within(sentence);
@@ -106,7 +97,7 @@ export class Cursor {
     return 0;
   }
 
-  /** While all that was sent is played, the estimate waits. */
+  /** Moves the estimate on, up to the samples that were sent. */
   #advance(now: number): void {
     if (!this.#still)
       this.#estimate = Math.min(this.sent, this.#estimate + ((now - this.#estimatedAt) * this.#rate) / 1000);

@@ -1,7 +1,6 @@
 /**
- * Counts what a call adds to its workspace's usage: the characters of its replies, beside the seconds of audio that its
- * socket counts. A reply that is withdrawn leaves no trace there, so the characters of each are counted once it is
- * certain that it stays (contract 18).
+ * Usage that a call adds to its workspace: the characters of its replies, next to the seconds of audio that its socket
+ * counts. Characters of a reply count once it is certain that it stays: a withdrawn reply leaves no trace (contract 18).
  */
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AudioIntake } from '../audio-intake.ts';
@@ -10,33 +9,30 @@ import { keyOf } from '../access-checks.ts';
 import type { Services } from '../services.ts';
 import { countVoice } from '../voice-usage.ts';
 
-interface Spoken {
-  /** Characters of begun sentences, not counted yet. */
-  characters: number;
-}
-
-export interface CountsOptions {
+export interface CallUsageOptions {
   readonly principal: Principal;
   readonly assistant: AssistantActor;
   readonly services: Services;
   readonly intake: Pick<AudioIntake, 'leaveUncounted'>;
 }
 
-export class Counts {
-  readonly #options: CountsOptions;
+export class CallUsage {
+  readonly #options: CallUsageOptions;
+  /** Characters that are not stored yet. */
   #characters = 0;
-  #left = false;
+  /** Whether the workspace was removed. */
+  #isRemoved = false;
 
-  constructor(options: CountsOptions) {
+  constructor(options: CallUsageOptions) {
     this.#options = options;
   }
 
-  /** The reply stays: takes the characters of its sentences. */
-  readonly stays = (reply: Spoken): void => {
-    if (!this.#left) this.#characters += reply.characters;
-    reply.characters = 0;
-  };
+  /** Adds the characters of a reply that stays. */
+  add(characters: number): void {
+    if (!this.#isRemoved) this.#characters += characters;
+  }
 
+  /** Stores the characters. */
   count(): void {
     const { principal, assistant, services } = this.#options;
     const speechCharacters = this.#characters;
@@ -45,9 +41,9 @@ export class Counts {
       void countVoice(assistant.record, keyOf(principal), { speechCharacters }, services);
   }
 
-  /** The workspace was removed: there is no usage left to count in. */
+  /** Drops all usage: its workspace was removed. */
   leaveUncounted(): void {
-    this.#left = true;
+    this.#isRemoved = true;
     this.#characters = 0;
     this.#options.intake.leaveUncounted();
   }

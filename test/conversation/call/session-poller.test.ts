@@ -1,10 +1,10 @@
-/** How a call looks after its session (contract 18). */
+/** Polls of a call's session (contract 18). */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
-import { Lookout, type LookoutOptions } from '../../../src/conversation/call/lookout.ts';
+import { SessionPoller, type SessionPollerOptions } from '../../../src/conversation/call/session-poller.ts';
 import { ManualClock } from '../../providers/model/provider.ts';
 
-t.test('a call that was taken for dead says again that it is open', async (t) => {
+t.test('a call whose note was removed notes again that it is open', async (t) => {
   const clock = new ManualClock();
   const noted: unknown[] = [];
   const record = {
@@ -18,24 +18,23 @@ t.test('a call that was taken for dead says again that it is open', async (t) =>
     noteCall: async (_: unknown, id: string) => void noted.push(id),
   };
   const host = { sessions, turns: { population: { onBegun: () => () => {} } } };
-  const options = {
-    now: () => clock.now(),
+  const port = {
+    id: 'call_1',
+    state: 'listening',
+    now: clock.now(),
     services: { clock, host, store: { leaseMs: limits.leaseMs } },
     session: { id: 'ses_1', workspaceId: 'wks_1' },
-    callId: 'call_1',
     send: () => {},
-    isBusy: () => false,
-    said: () => {},
   };
-  const lookout = new Lookout(options as unknown as LookoutOptions);
-  const look = async (): Promise<void> => {
+  const poller = new SessionPoller({ port, noted: () => {} } as unknown as SessionPollerOptions);
+  const poll = async (): Promise<void> => {
     clock.advance(limits.catalogFreshMs);
-    await lookout.look();
+    await poller.poll();
   };
-  await look();
+  await poll();
   t.same(noted, []);
   record.call = undefined;
-  await look();
+  await poll();
   t.same(noted, ['call_1']);
-  lookout.close();
+  poller.close();
 });

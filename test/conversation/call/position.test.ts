@@ -1,16 +1,16 @@
-/** The listener of a reply over several sentences. */
+/** Position of a listener in a reply of several sentences. */
 import t from 'tap';
-import { Cursor } from '../../../src/conversation/call/cursor.ts';
+import { PlaybackPosition } from '../../../src/conversation/call/position.ts';
 import { planOf } from '../../../src/providers/voice/plan.ts';
 
 const text = 'One two. Three four.';
 
-t.test('a sentence of which nothing was heard adds nothing, not even the white space before it', async (t) => {
-  const cursor = new Cursor(16_000, 0);
+t.test('an unheard sentence adds no text and no white space before it', async (t) => {
+  const position = new PlaybackPosition(16_000, 0);
   const sentence = (from: number, start: number, raw: string): void => {
-    cursor.sentence(from, from + raw.trimEnd().length, start);
-    t.equal(text.slice(0, cursor.pointsAt(start)), text.slice(0, from).trimEnd(), 'before its words are known');
-    cursor.plan(
+    position.sentence(from, from + raw.trimEnd().length, start);
+    t.equal(text.slice(0, position.pointsAt(start)), text.slice(0, from).trimEnd(), 'before its words are known');
+    position.plan(
       planOf(
         { from, raw, spokenText: raw.trim() },
         [
@@ -23,7 +23,7 @@ t.test('a sentence of which nothing was heard adds nothing, not even the white s
   };
   sentence(0, 0, 'One two. ');
   sentence(9, 200, 'Three four.');
-  const heard = [0, 49, 50, 150, 200, 249, 250, 349, 350].map((samples) => text.slice(0, cursor.pointsAt(samples)));
+  const heard = [0, 49, 50, 150, 200, 249, 250, 349, 350].map((samples) => text.slice(0, position.pointsAt(samples)));
   t.same(heard, [
     '',
     '',
@@ -37,12 +37,12 @@ t.test('a sentence of which nothing was heard adds nothing, not even the white s
   ]);
 });
 
-t.test('a word has begun with its first sample, and with it all before it', async (t) => {
-  const cursor = new Cursor(16_000, 0);
-  const begun = (...samples: number[]): string[] => samples.map((sent) => text.slice(0, cursor.begunAt(sent)));
-  cursor.sentence(0, 8, 0);
+t.test('the first sample of a word begins that word and all words before it', async (t) => {
+  const position = new PlaybackPosition(16_000, 0);
+  const begun = (...samples: number[]): string[] => samples.map((sent) => text.slice(0, position.begunAt(sent)));
+  position.sentence(0, 8, 0);
   t.same(begun(0, 1), ['', 'One two.'], 'before its words are known');
-  cursor.plan(
+  position.plan(
     planOf(
       { from: 0, raw: 'One two. ', spokenText: 'One two.' },
       [
@@ -52,10 +52,10 @@ t.test('a word has begun with its first sample, and with it all before it', asyn
       220,
     ),
   );
-  cursor.sentence(9, 20, 220);
+  position.sentence(9, 20, 220);
   t.same(begun(10, 11, 100, 101, 220, 221), ['', 'One', 'One', 'One two.', 'One two.', 'One two. Three four.']);
-  // Nothing is heard of a word that has not begun, not even where it has no length.
-  cursor.plan(
+  // A word is heard only after it has begun, also a word without length.
+  position.plan(
     planOf(
       { from: 9, raw: 'Three four.', spokenText: 'Three four.' },
       [
@@ -66,5 +66,5 @@ t.test('a word has begun with its first sample, and with it all before it', asyn
     ),
   );
   for (let samples = 0; samples < 300; samples++)
-    if (cursor.begunAt(samples) < cursor.pointsAt(samples)) t.fail(`at ${samples}`);
+    if (position.begunAt(samples) < position.pointsAt(samples)) t.fail(`at ${samples}`);
 });

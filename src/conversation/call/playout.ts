@@ -1,0 +1,210 @@
+/**
+ * Sends one reply to the listener of a call: stores its text just before its audio, and sends no more audio than the
+ * listener may have ahead.
+ */
+import type { ReplyContext } from '../../../machines/reply.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
+import type { StreamingSynthesis } from '../../providers/voice/streaming-synthesis.ts';
+import { PlaybackPosition } from './position.ts';
+
+/** State of the reply's machine, which decides whether audio is sent. */
+export interface PlayedReply {
+  readonly isOpen: boolean;
+  readonly state: string;
+  readonly context: Pick<ReplyContext, 'ready' | 'sent' | 'played'>;
+}
+
+/** Progress of the audio, an event of the reply's machine. */
+export type PlayoutEvent = 'ready' | 'sent' | 'played';
+
+export interface ReplyPlayoutOptions {
+  readonly reply: PlayedReply;
+  readonly narration: StreamingSynthesis;
+  readonly clock: Clock;
+  /** Hertz of the output. */
+  readonly rate: number;
+  readonly aheadMs: number;
+  /** Whether the client reports what it plays in this call: then its reports are waited for. */
+  reports(): boolean;
+  /**
+   * Stores the reply's text up to this code point. Returns whether it is stored, at once if it was supplied before.
+   */
+  supply(points: number): boolean | Promise<boolean>;
+  /** `first`: no audio of the reply was sent before. */
+  send(frame: Uint8Array, first: boolean): void;
+  /** Whether the connection has taken what was sent. */
+  isFree(): boolean;
+  note(event: PlayoutEvent): void;
+  /** Reports whether audio that the client has not played is at hand. */
+  due(due: boolean): void;
+  /** Reports the listener's position in the text, whenever it may have moved. */
+  heard(points: number): void;
+  /** The store takes no more of the text, so no more is spoken. */
+  unstored(): void;
+  failed(error: unknown): void;
+}
+
+export class ReplyPlayout {
+  readonly #options: ReplyPlayoutOptions;
+  readonly position: PlaybackPosition;
+  /** Resolves `#begun`. */
+  #begin: () => void = () => {};
+  readonly #begun: Promise<void>;
+  /** Whether audio that the client has not played was last reported as at hand. */
+  #isDue = false;
+  #wake: () => void = () => {};
+  #timer: Timer | null = null;
+  #poll: Timer | null = null;
+
+  constructor(options: ReplyPlayoutOptions) {
+    this.#options = options;
+    this.position = new PlaybackPosition(options.rate, options.clock.monotonic());
+    this.#begun = new Promise((resolve) => (this.#begin = resolve));
+    void this.#speak();
+  }
+
+  /** The samples that count as played. */
+  get played(): number {
+    const { reported } = this.position;
+    if (this.#options.reports()) return reported ?? 0;
+    return this.position.estimated(this.#now);
+  }
+
+  /** Sends audio from now on. */
+  begin(): void {
+    this.position.resume(this.#now);
+    this.#begin();
+    this.#pollEstimate();
+  }
+
+  pause(): void {
+    this.position.pause(this.#now);
+  }
+
+  resume(): void {
+    this.position.resume(this.#now);
+    this.#wake();
+  }
+
+  /** Takes the client's report of the samples that it has played. */
+  report(samples: number): void {
+    if (!this.position.report(samples, this.#now)) return;
+    this.#progress();
+    this.#wake();
+  }
+
+  /** Makes no more audio; what was sent is still played. */
+  curb(): void {
+    this.#options.narration.stop();
+    this.#wake();
+  }
+
+  /** Ends the playout of a reply that is no longer open. */
+  stop(): void {
+    this.position.pause(this.#now);
+    this.#options.narration.stop();
+    this.#timer?.cancel();
+    this.#poll?.cancel();
+    this.#begin();
+    this.#wake();
+  }
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  get #isOpen(): boolean {
+    return this.#options.reply.isOpen;
+  }
+
+  async #speak(): Promise<void> {
+    const { narration, note, failed } = this.#options;
+    try {
+      for await (const item of narration.spoken()) {
+        if (!this.#isOpen) return;
+        if (item.type === 'sentence') this.position.sentence(item.from, item.to, item.start);
+        else if (item.type === 'plan') this.position.plan(item.plan);
+        else if (!(await this.#frame(item.bytes, item.samples))) break;
+      }
+    } catch (error) {
+      if (this.#isOpen) failed(error);
+    }
+    this.#noteReady();
+    await this.#begun;
+    if (!this.#isOpen) return;
+    note('sent');
+    this.#progress();
+  }
+
+  #noteReady(): void {
+    const { reply, note } = this.#options;
+    if (this.#isOpen && !reply.context.ready) note('ready');
+  }
+
+  /**
+   * Sends a frame once the listener has room and its text is stored: after a crash only the stored text is kept of it.
+   * Returns false if the frame can no longer be sent.
+   */
+  async #frame(bytes: Uint8Array, samples: number): Promise<boolean> {
+    this.#noteReady();
+    await this.#begun;
+    if (!(await this.#canSend(samples))) return false;
+    if (!(await this.#options.supply(this.position.begunAt(this.position.sent + samples)))) {
+      if (this.#isOpen) this.#options.unstored();
+      return false;
+    }
+    // The reply may have been paused while the text was stored.
+    if (!(await this.#canSend(samples))) return false;
+    const first = this.position.sent === 0;
+    this.position.send(samples, this.#now);
+    this.#setDue(true);
+    this.#options.send(bytes, first);
+    return true;
+  }
+
+  /** Resolves with true once the listener has room for the samples, or with false once nothing is sent any more. */
+  async #canSend(samples: number): Promise<boolean> {
+    const { reply, isFree } = this.#options;
+    while (this.#isOpen && (reply.state === 'paused' || !isFree() || !this.#hasRoom(samples))) await this.#rest();
+    return this.#isOpen;
+  }
+
+  #hasRoom(samples: number): boolean {
+    const ahead = this.position.sent + samples - this.played;
+    return (ahead * 1000) / this.#options.rate <= this.#options.aheadMs;
+  }
+
+  #setDue(due: boolean): void {
+    if (this.#isDue === due) return;
+    this.#isDue = due;
+    this.#options.due(due);
+  }
+
+  #rest(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+      this.#timer?.cancel();
+      this.#timer = this.#options.clock.after(limits.callStepMs, resolve);
+    });
+  }
+
+  /** Follows the estimate of a client that reports nothing. */
+  #pollEstimate(): void {
+    this.#poll = this.#options.clock.after(limits.callLookMs, () => {
+      if (!this.#isOpen || this.#options.reply.context.played) return;
+      this.#progress();
+      this.#pollEstimate();
+    });
+  }
+
+  #progress(): void {
+    const { reply, heard, note } = this.#options;
+    if (!this.#isOpen || reply.context.played) return;
+    const { played } = this;
+    heard(this.position.pointsAt(played));
+    if (played < this.position.sent) return;
+    this.#setDue(false);
+    if (reply.context.sent) note('played');
+  }
+}
