@@ -9,7 +9,7 @@ import type { Step } from '../../../src/pages/console/chart/steps.ts';
 type Untimed = CallEvent extends infer One ? (One extends CallEvent ? Omit<One, 'at'> : never) : never;
 
 /** The lane of a call that is sent these events at these times. */
-function lane(events: readonly (readonly [number, Untimed])[]): Lane {
+function lane(events: readonly (readonly [number, Untimed])[], replies: readonly Step[] = []): Lane {
   let standing = { state: 'minted', context: mintedCall({ tokenUntil: 9e9, expiresAt: 9e9 }) as unknown };
   const steps = events.map(([at, event], index): Step => {
     const { state, context, outcomes } = decide('call', standing, { ...event, at });
@@ -31,7 +31,7 @@ function lane(events: readonly (readonly [number, Untimed])[]): Lane {
     standing = { state, context };
     return step;
   });
-  return laneOf(steps);
+  return laneOf(steps, replies);
 }
 
 const open: readonly [number, Untimed] = [0, { type: 'open', refusal: null, greets: false, bargeIn: 'words' }];
@@ -137,4 +137,15 @@ t.test('the end of the call ends what lasts; a page that comes later sees the re
   };
   t.same(laneOf([step]).spans, [{ side: 'assistant', from: 7_000, to: null }]);
   t.same(laneOf([]), { spans: [], marks: [] });
+});
+
+t.test('the end of a reply that was cut is drawn when its machine settles it', async (t) => {
+  const cut: readonly (readonly [number, Untimed])[] = [...answered, [4_000, { type: 'interrupt' }]];
+  const reply = (to: string): Step => ({
+    ...{ id: '7', seq: 7, at: 4_200, event: 'settled', from: 'settling', to, outcomes: [], refused: false },
+    ...{ requestId: null, by: null, count: 1, data: null, context: null },
+  });
+  t.same(marks(lane(cut, [reply('sealed')])).at(-1), ['assistant', 4_200, 'sealed', null]);
+  t.same(marks(lane(cut, [reply('withdrawn')])).at(-1), ['assistant', 4_200, 'taken back', null]);
+  t.same(marks(lane(cut, [reply('failed')])).at(-1), ['assistant', 4_000, 'cut', null], 'a failure has its own mark');
 });

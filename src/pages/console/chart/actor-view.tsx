@@ -68,6 +68,7 @@ export function momentOf(
 
 interface Options {
   readonly kind: ActorKind;
+  readonly id: string;
   readonly past: PastOf;
   readonly moment: Moment;
   readonly shown: Step | null;
@@ -79,11 +80,11 @@ interface Options {
   readonly linkOf?: ((step: Step) => string | null) | undefined;
 }
 
-export function ActorView({ kind, past, moment, shown, choose, now, unknown, linkOf }: Options) {
+export function ActorView({ kind, id, past, moment, shown, choose, now, unknown, linkOf }: Options) {
   const [hinted, hint] = useState<string | null>(null);
   return (
     <>
-      {kind === 'call' && <Lane steps={past.steps} shown={shown} />}
+      {kind === 'call' && <Lane call={id} steps={past.steps} shown={shown} />}
       <div class="work">
         <ActorChart kind={kind} past={past} moment={unknown ? { ...moment, state: null } : moment} hinted={hinted} />
         <aside>

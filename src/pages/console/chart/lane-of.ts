@@ -70,6 +70,15 @@ class Drawer {
     for (const [from, span] of this.#utterances) if (span.to === null) this.#utterances.set(from, { ...span, to: at });
   }
 
+  /** Draws the end of a reply whose listener's position had to be found. */
+  settle({ from, to, at }: Step): void {
+    if (from !== 'settling') return;
+    if (to === 'withdrawn')
+      this.#mark('assistant', at, 'taken back', null, 'Nothing of the reply was heard: it is taken back');
+    else if (to === 'sealed')
+      this.#mark('assistant', at, 'sealed', null, 'The transcript has what was heard of the reply');
+  }
+
   #hear({ event, data, at }: Step): void {
     const utterance = data?.['utterance'] as Utterance | undefined;
     if (utterance === undefined) return;
@@ -171,11 +180,13 @@ class Drawer {
 /** 1,240 ms */
 export const inMs = (ms: number): string => `${count(ms)} ms`;
 
-export function laneOf(steps: readonly Step[]): Lane {
+/** `replies`: the steps of the call's replies, whose machines decide what becomes of a reply that was cut. */
+export function laneOf(steps: readonly Step[], replies: readonly Step[] = []): Lane {
   const drawer = new Drawer();
   if (steps[0] !== undefined) drawer.join(steps[0]);
   for (const step of steps) drawer.take(step);
+  for (const reply of replies) drawer.settle(reply);
   const last = steps.at(-1);
   if (last?.to === 'closed') drawer.end(last.at);
-  return { spans: drawer.spans, marks: drawer.marks };
+  return { spans: drawer.spans, marks: drawer.marks.sort((one, other) => one.at - other.at) };
 }

@@ -6,6 +6,7 @@ import { Fragment } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { now, tick } from '../clock.ts';
 import { TimeOfDay } from '../parts/time.tsx';
+import { useReplies } from './replies.ts';
 import { inMs, laneOf, type Mark, type Side, type Span } from './lane-of.ts';
 import type { Step } from './steps.ts';
 
@@ -23,12 +24,15 @@ const sides: readonly { readonly side: Side; readonly name: string }[] = [
 ];
 
 interface Options {
+  /** The id of the call. */
+  readonly call: string;
   readonly steps: readonly Step[];
   /** The step that is looked at; null for the present. */
   readonly shown: Step | null;
 }
 
-export function Lane({ steps, shown }: Options) {
+export function Lane({ call, steps, shown }: Options) {
+  const replies = useReplies(call);
   const [width, place] = useWidth();
   const clock = useServerClock(steps.at(-1));
   const live = shown === null && steps.at(-1)?.to !== 'closed';
@@ -37,7 +41,7 @@ export function Lane({ steps, shown }: Options) {
   const last = live ? clock() : (seen.at(-1)?.at ?? 0);
   const to = live ? Math.ceil(last / stepMs) * stepMs : last;
   const from = to - shownMs;
-  const { spans, marks } = laneOf(seen);
+  const { spans, marks } = laneOf(seen, shown === null ? replies : replies.filter(({ at }) => at <= shown.at));
   const recent = marks.filter(({ at }) => at >= from);
   return (
     <section class="lane" aria-label="The last 30 seconds">

@@ -118,6 +118,7 @@ function Actor({ kind, id }: { kind: ActorKind; id: string }) {
       )}
       <ActorView
         kind={kind}
+        id={id}
         past={past}
         moment={moment}
         shown={shown}
