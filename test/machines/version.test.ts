@@ -4,6 +4,7 @@ import { setup } from 'xstate';
 import { assistantKind } from '../../machines/assistant.ts';
 import { callKind } from '../../machines/call.ts';
 import { keyKind } from '../../machines/key.ts';
+import { replyKind } from '../../machines/reply.ts';
 import { sessionKind } from '../../machines/session.ts';
 import { migrated, versionAfter, type MachineKind, type Migration } from '../../machines/version.ts';
 import { socketKind } from '../../machines/socket.ts';
@@ -55,7 +56,17 @@ t.test('a snapshot that cannot be migrated is null', async (t) => {
 });
 
 t.test('every machine has a kind, whose version follows from its migrations', async (t) => {
-  const kinds = [sessionKind, keyKind, workspaceKind, assistantKind, socketKind, turnKind, callKind, visitorKind];
+  const kinds = [
+    sessionKind,
+    keyKind,
+    workspaceKind,
+    assistantKind,
+    socketKind,
+    turnKind,
+    callKind,
+    replyKind,
+    visitorKind,
+  ];
   t.same(kinds.map(({ name }) => name).sort(), Object.keys(machines).sort());
   for (const kind of kinds) {
     t.equal(kind.machine, machines[kind.name]!.machine);
