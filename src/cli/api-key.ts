@@ -25,10 +25,10 @@ export async function commandKey(
   url: string,
   clock: Clock,
 ): Promise<CommandKey> {
-  const given = options.key || environment.PARLEY_API_KEY;
-  if (given) {
-    if (!/^[\x21-\x7e]+$/.test(given)) throw new UsageFailure('An API key is printable ASCII without spaces.');
-    return { key: given, revoke: async () => {} };
+  const key = options.key || environment.PARLEY_API_KEY;
+  if (key) {
+    if (!/^[\x21-\x7e]+$/.test(key)) throw new UsageFailure('An API key is printable ASCII without spaces.');
+    return { key, revoke: async () => {} };
   }
   const client = new ConsoleClient(url, operatorToken(options, environment));
   const path = `/workspaces/${segment(await client.workspace(options.workspace))}/keys`;

@@ -73,19 +73,19 @@ class Chat {
   }
 
   async run(): Promise<void> {
-    const given = this.#options.session === undefined ? null : await this.#parley.sessions.get(this.#options.session);
-    const assistant = given
-      ? await this.#parley.assistants.get(given.assistant_id)
+    const resumed = this.#options.session === undefined ? null : await this.#parley.sessions.get(this.#options.session);
+    const assistant = resumed
+      ? await this.#parley.assistants.get(resumed.assistant_id)
       : await chooseAssistant(this.#parley, this.#options.assistant, {
           none: 'No assistant is published. Publish one with `parley assistants publish`.',
         });
-    const session = given ?? (await this.#open(assistant));
+    const session = resumed ?? (await this.#open(assistant));
     if (session === null) return;
     if (this.#interactive && !this.#options.json)
       this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
     if (this.#interactive)
       this.#view.note(`Session ${session.id}. Ctrl-C aborts a reply; at the prompt it ends the session.`);
-    if (given === null && assistant.greeting) this.#view.showGreeting(assistant.greeting);
+    if (resumed === null && assistant.greeting) this.#view.showGreeting(assistant.greeting);
     let outcome: ChatTurnEnd = 'failed';
     try {
       outcome = await this.#talk(session.id);

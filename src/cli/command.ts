@@ -93,11 +93,11 @@ function commandOf(io: Io): Command {
 
 /** Returns the usage error as one line: commander puts its suggestion on a second line. */
 function usageLine(text: string): string {
-  const said = text
+  const sentence = text
     .replace(/^error: /, '')
     .trim()
     .replaceAll('\n', ' ');
-  return `parley: ${said}${said.endsWith('.') ? '' : '.'} Add --help to see how it is used.\n`;
+  return `parley: ${sentence}${sentence.endsWith('.') ? '' : '.'} Add --help to see how it is used.\n`;
 }
 
 /**

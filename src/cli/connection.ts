@@ -75,10 +75,10 @@ export function serverUrl(options: ConnectionOptions, environment: Environment):
 
 /** The operator token: from the flag, the environment or the server's data folder. */
 export function operatorToken(options: ConnectionOptions, environment: Environment): string {
-  const given = readConfig({
+  const config = readConfig({
     PARLEY_OPERATOR_TOKEN: options.operatorToken || environment.PARLEY_OPERATOR_TOKEN,
   }).operatorToken;
-  if (given !== null) return given;
+  if (config !== null) return config;
   const { store } = readConfig({ PARLEY_STORE: environment.PARLEY_STORE });
   const ask = 'Give it with --operator-token or PARLEY_OPERATOR_TOKEN';
   if (store.kind !== 'lmdb') throw new UsageFailure(`No operator token. ${ask}.`);

@@ -137,8 +137,8 @@ const test =
     });
 
 async function secretOf(io: Io, { apiKey }: UpdateOptions): Promise<string> {
-  const given = apiKey || io.env.PARLEY_PROVIDER_API_KEY;
-  if (given) return given;
+  const key = apiKey || io.env.PARLEY_PROVIDER_API_KEY;
+  if (key) return key;
   const { readSecret } = await import('./terminal.ts');
   const secret = (await readSecret(io, 'API key of the provider (not shown): ')).trim();
   if (secret === '')

@@ -66,7 +66,7 @@ const create =
   (selector: string, options: CreateOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const path = await pathOf(connection, selector);
-      const given: Record<LinkLimitName, number | undefined> = {
+      const values: Record<LinkLimitName, number | undefined> = {
         minutes_per_day: options.minutesPerDay,
         concurrent_visitors: options.concurrentVisitors,
         messages_per_visitor_per_day: options.messagesPerVisitorPerDay,
@@ -75,7 +75,7 @@ const create =
         minutes_per_address: options.minutesPerAddress,
       };
       const ceilings = Object.fromEntries(
-        linkLimitNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+        linkLimitNames.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
       );
       const channels = { link: true, ...(options.widget && { widget: true }) };
       const link = {

@@ -33,10 +33,10 @@ async function machines(io: Io, name: string | undefined, options: MachinesOptio
   const { chart, machineNames } = await import('../http/charts.ts');
   const format: Format = options.json ? 'json' : options.format;
   if (name !== undefined) {
-    const known = machineNames.find((one) => one === name);
-    if (known === undefined)
+    const machine = machineNames.find((one) => one === name);
+    if (machine === undefined)
       throw new UsageFailure(`There is no machine "${name}"; there are ${machineNames.join(', ')}.`);
-    print(io, chart(known, format));
+    print(io, chart(machine, format));
     return;
   }
   const charts = machineNames.map((one) => ({ name: one, text: chart(one, format).trimEnd() }));

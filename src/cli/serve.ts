@@ -47,11 +47,11 @@ export function withFlags(
   options: Flags,
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
-  const given = settings.flatMap((setting) => {
+  const entries = settings.flatMap((setting) => {
     const value = options[flagOption(setting).attributeName()];
     return value === undefined ? [] : [[setting.variable, value === true ? '1' : value]];
   });
-  return { ...environment, ...Object.fromEntries(given) };
+  return { ...environment, ...Object.fromEntries(entries) };
 }
 
 async function run(io: Io, options: Flags): Promise<void> {

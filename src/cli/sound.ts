@@ -100,19 +100,19 @@ export class Sound {
 
 /** Opens the microphone. Throws where there is no program for it. */
 export function microphone(env: Environment): Sound {
-  const found = firstInstalled(recorders, env);
-  if (found === null)
+  const recorder = firstInstalled(recorders, env);
+  if (recorder === null)
     throw new UsageFailure(
       `Nothing to record with is installed (${names(recorders)}). Say a file instead: --from hello.wav.`,
     );
-  return new Sound(found, 'record');
+  return new Sound(recorder, 'record');
 }
 
 /** Opens the loudspeaker; null where there is no program for it. */
 export function loudspeaker(env: Environment): Sound | null {
-  const found = firstInstalled(loudspeakers, env);
-  if (found === null) return null;
-  const sound = new Sound(found, 'play');
+  const player = firstInstalled(loudspeakers, env);
+  if (player === null) return null;
+  const sound = new Sound(player, 'play');
   // The program's output is not needed, and a full pipe must not block it.
   sound.output.resume();
   return sound;

@@ -61,10 +61,11 @@ async function talk(
   { parley, assistant, signal }: Speaking,
   { clips, ear, mouth }: Sounds,
 ): Promise<void> {
-  const given = options.session === undefined ? null : await parley.sessions.get(options.session, { signal });
-  const theirs: Assistant = given === null ? assistant : await parley.assistants.get(given.assistant_id, { signal });
+  const resumed = options.session === undefined ? null : await parley.sessions.get(options.session, { signal });
+  const theirs: Assistant =
+    resumed === null ? assistant : await parley.assistants.get(resumed.assistant_id, { signal });
   const session: Session =
-    given ??
+    resumed ??
     (await parley.sessions.create(
       { assistant_id: assistant.id, visitor: wholeVisitor(assistant, options.visitor ?? []) },
       { signal },
@@ -98,7 +99,7 @@ async function talk(
     release();
     view.end();
     // The session expires by itself where this fails.
-    if (!options.keep && given === null)
+    if (!options.keep && resumed === null)
       await parley.sessions
         .end(session.id)
         .catch((error: unknown) => note(io, `The session could not be ended: ${failureLine(error)}`));
@@ -122,8 +123,8 @@ async function sayAll(live: Call, clips: readonly Clip[]): Promise<void> {
   for (const clip of clips) {
     while (live.state !== 'listening' && live.state !== 'closed') await quiet(live);
     await atItsPace(clip, (frame) => live.send(frame), undefined);
-    const said = realClock.now();
-    while (live.state !== 'closed' && (live.state !== 'listening' || realClock.now() - said < silenceMs))
+    const sentAt = realClock.now();
+    while (live.state !== 'closed' && (live.state !== 'listening' || realClock.now() - sentAt < silenceMs))
       await quiet(live);
   }
   await live.hangUp();

@@ -289,10 +289,10 @@ const refresh =
         changes.length === 0
           ? ['Nothing has changed.']
           : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
-      const told = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n');
-      if (!options.enable) return connection.show(refreshed, told);
+      const summary = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n');
+      if (!options.enable) return connection.show(refreshed, summary);
       const body = { ...(await turned(connection, path, refreshed.body, true)).body, changes };
-      connection.show({ body, text: JSON.stringify(body) }, told);
+      connection.show({ body, text: JSON.stringify(body) }, summary);
     });
 
 /** A list that could not be read, with the reason that the server keeps at the tool. */

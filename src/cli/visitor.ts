@@ -13,15 +13,15 @@ export interface GivenVisitor {
 
 /** The values of `--visitor name=value`, each of its field's type. */
 export function givenVisitor(assistant: Assistant, items: readonly string[]): GivenVisitor {
-  const given = pairs('--visitor', items);
+  const values = pairs('--visitor', items);
   const visitor: Record<string, Value> = {};
-  for (const [name, text] of Object.entries(given)) {
+  for (const [name, text] of Object.entries(values)) {
     const field = assistant.visitor_fields.find((one) => one.name === name);
     const value = field ? fieldValue(field, text) : text;
     if (value === null) throw new UsageFailure(`--visitor ${name}=… must be of type ${field!.type}.`);
     visitor[name] = value;
   }
-  return { visitor, missing: assistant.visitor_fields.filter((field) => field.required && !given[field.name]) };
+  return { visitor, missing: assistant.visitor_fields.filter((field) => field.required && !values[field.name]) };
 }
 
 /** The same where nobody can be asked. */

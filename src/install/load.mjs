@@ -21,7 +21,7 @@ for (const flag of ['--min-semi-space-size=0', '--max-semi-space-size=0']) setFl
 
 const folder = dirname(fileURLToPath(import.meta.url));
 const file = join(folder, 'server.cjs');
-const kept = join(folder, `server-${cachedDataVersionTag().toString(16)}.compiled`);
+const cacheFile = join(folder, `server-${cachedDataVersionTag().toString(16)}.compiled`);
 
 /** A server has run its start's functions by then: only functions that ran are compiled. */
 const startedAfterMs = 1000;
@@ -55,7 +55,7 @@ function head(source, code) {
 
 function readKept(source) {
   try {
-    const bytes = readFileSync(kept);
+    const bytes = readFileSync(cacheFile);
     const code = bytes.subarray(headBytes);
     return head(source, code).equals(bytes.subarray(0, headBytes)) ? code : undefined;
   } catch {
@@ -64,11 +64,11 @@ function readKept(source) {
 }
 
 function keep(script, source) {
-  const unfinished = `${kept}.${process.pid}`;
+  const unfinished = `${cacheFile}.${process.pid}`;
   try {
     const code = script.createCachedData();
     writeFileSync(unfinished, Buffer.concat([head(source, code), code]));
-    renameSync(unfinished, kept);
+    renameSync(unfinished, cacheFile);
   } catch {
     rmSync(unfinished, { force: true });
   }

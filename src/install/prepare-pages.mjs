@@ -170,7 +170,7 @@ export function withCopies({ path, contents }) {
  * servers have read theirs.
  */
 export function write(folder, files) {
-  const kept = new Set(files.map(({ path }) => path));
+  const paths = new Set(files.map(({ path }) => path));
   for (const { path, contents } of files) {
     mkdirSync(dirname(path), { recursive: true });
     const unfinished = join(dirname(path), `.${process.pid}.${basename(path)}`);
@@ -179,6 +179,6 @@ export function write(folder, files) {
   }
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
-    if (entry.isFile() && !kept.has(path)) rmSync(path, { force: true });
+    if (entry.isFile() && !paths.has(path)) rmSync(path, { force: true });
   }
 }

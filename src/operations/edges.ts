@@ -35,9 +35,9 @@ export async function startListening(
 ): Promise<number> {
   if (supervisor === null) return edge.listen(host, port);
   for (let attempt = 1; ; attempt++) {
-    const found = await supervisor.port(attempt > 1);
+    const candidate = await supervisor.port(attempt > 1);
     try {
-      return await edge.listen(host, found, true);
+      return await edge.listen(host, candidate, true);
     } catch (error) {
       if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
         throw error;

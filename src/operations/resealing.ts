@@ -66,10 +66,10 @@ async function resealRecord<K extends 'credential' | 'tool'>(
   counts: Counts,
   change: (record: CatalogRecords[K], again: Again) => CatalogRecords[K],
 ): Promise<void> {
-  const found = await store.catalog.read(kind, workspaceId, id);
-  if (found === null) return;
+  const current = await store.catalog.read(kind, workspaceId, id);
+  if (current === null) return;
   let changes = 0;
-  const record = change(found.record, (holder) => {
+  const record = change(current.record, (holder) => {
     const sealing = vault.sealing(holder);
     if (sealing === null) counts.shut++;
     else if (sealing.secret === 'present' && sealing.bound) counts.present++;
@@ -80,7 +80,7 @@ async function resealRecord<K extends 'credential' | 'tool'>(
     return holder.sealed;
   });
   if (changes === 0) return;
-  if ((await store.catalog.replace(kind, record, found.version)) !== null) counts.resealed += changes;
+  if ((await store.catalog.replace(kind, record, current.version)) !== null) counts.resealed += changes;
   vault.forget(workspaceId, id);
 }
 

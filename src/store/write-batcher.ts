@@ -167,8 +167,8 @@ export class WriteBatcher {
 
   /** The newest state of a row, for decisions. */
   get<T>(key: string): T | undefined {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) return kept as T;
+    const record = this.#kept.get(key);
+    if (record !== undefined) return record as T;
     const counted = this.#collecting?.counts.get(key);
     if (counted !== undefined) return counted as T;
     const earlier = this.#inFlight?.rows.get(key);
@@ -201,9 +201,9 @@ export class WriteBatcher {
   /** The committed state of a row, for readers: they must not see a write that can still fail. */
   committed<T>(key: string): T | undefined {
     this.#usable();
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.changes(key) !== true)
-      return kept as T;
+    const record = this.#kept.get(key);
+    if (record !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.changes(key) !== true)
+      return record as T;
     const value = this.#committed(key);
     return value === undefined ? undefined : unpackRow<T>(value);
   }

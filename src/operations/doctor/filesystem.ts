@@ -37,11 +37,11 @@ export function filesystemKind(type: number): Finding {
 }
 
 export function diskRoom(free: number, used: number): Finding {
-  const found = `${bytes(free)} free, the store has ${bytes(used)}`;
+  const space = `${bytes(free)} free, the store has ${bytes(used)}`;
   const advice =
     'Make room there, or shorten the retention of the workspaces (retention_days, by PATCH /console/api/workspaces/ID).';
-  if (free < limits.doctorDiskBytesMin) return fail(found, advice);
-  return free < limits.doctorDiskBytesLow ? warn(found, advice) : ok(found);
+  if (free < limits.doctorDiskBytesMin) return fail(space, advice);
+  return free < limits.doctorDiskBytesLow ? warn(space, advice) : ok(space);
 }
 
 export async function filesystemChecks(folder: string, storeBytes: number): Promise<Check[]> {

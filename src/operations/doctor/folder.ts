@@ -78,12 +78,12 @@ const problem = (path: string, mode: number): Promise<string | null> =>
 
 async function folderCheck(folder: string): Promise<Finding> {
   const path = resolve(folder);
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
+  const status = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   const elsewhere = 'name another folder in PARLEY_STORE=lmdb:FOLDER.';
-  if (found instanceof Error) {
+  if (status instanceof Error) {
     const above = await nearest(path);
-    if (found.code !== 'ENOENT')
-      return fail(`${path} cannot be used (${found.code})`, `Mend the path, or ${elsewhere}`);
+    if (status.code !== 'ENOENT')
+      return fail(`${path} cannot be used (${status.code})`, `Mend the path, or ${elsewhere}`);
     const closed = await problem(above, constants.W_OK | constants.X_OK);
     if (closed === null) return ok(`${path} is not there yet; the first start makes it`);
     return fail(
@@ -91,15 +91,15 @@ async function folderCheck(folder: string): Promise<Finding> {
       `Make it for the user that runs parley: install -d -m 700 -o USER ${path}; or ${elsewhere}`,
     );
   }
-  if (!found.isDirectory()) return fail(`${path} is not a folder`, `Move it away, or ${elsewhere}`);
+  if (!status.isDirectory()) return fail(`${path} is not a folder`, `Move it away, or ${elsewhere}`);
   const closed = await problem(path, constants.R_OK | constants.W_OK | constants.X_OK);
   if (closed !== null)
     return fail(
       `${path} cannot be read and written (${closed})`,
       `chown -R USER ${path} with the user that runs parley, or ${elsewhere}`,
     );
-  return othersMay(found.mode)
-    ? warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 700 ${path}`)
+  return othersMay(status.mode)
+    ? warn(`${path} is open to other users (mode ${octal(status.mode)})`, `chmod 700 ${path}`)
     : ok(path);
 }
 
@@ -122,8 +122,8 @@ async function filesCheck(folder: string): Promise<Finding> {
   );
   const open = names.flatMap((name, at) => (othersMay(modes[at]!) ? [{ name, mode: modes[at]! }] : []));
   if (open.length === 0) return ok('for their owner alone');
-  const found = open.map(({ name, mode }) => `${name} is open to other users (mode ${octal(mode)})`).join(', ');
-  return warn(found, `chmod 600 ${open.map(({ name }) => join(resolve(folder), name)).join(' ')}`);
+  const exposure = open.map(({ name, mode }) => `${name} is open to other users (mode ${octal(mode)})`).join(', ');
+  return warn(exposure, `chmod 600 ${open.map(({ name }) => join(resolve(folder), name)).join(' ')}`);
 }
 
 /** A secret that is kept in the folder where the settings give none. */
@@ -136,9 +136,9 @@ async function keptFile(
 ): Promise<{ check: Check; text: string | null }> {
   const path = join(resolve(folder), name);
   if (given !== null) return { check: check(name, ok(`${variable} is set`)), text: given };
-  const found = await stat(path).catch(() => null);
-  if (found === null) return { check: check(name, ok(`not there yet; the next start makes ${path}`)), text: null };
-  if (found.isDirectory())
+  const status = await stat(path).catch(() => null);
+  if (status === null) return { check: check(name, ok(`not there yet; the next start makes ${path}`)), text: null };
+  if (status.isDirectory())
     return {
       check: check(name, fail(`${path} is a folder`, 'Move it away: the next start makes a file.')),
       text: null,
@@ -156,9 +156,9 @@ async function keptFile(
   if (text === '') return { check: check(name, fail(`${path} is empty`, anew)), text: null };
   if (codePoints(text) < charactersMin)
     return { check: check(name, fail(`${path} has fewer than ${charactersMin} characters`, anew)), text: null };
-  if (othersMay(found.mode))
+  if (othersMay(status.mode))
     return {
-      check: check(name, warn(`${path} is open to other users (mode ${octal(found.mode)})`, `chmod 600 ${path}`)),
+      check: check(name, warn(`${path} is open to other users (mode ${octal(status.mode)})`, `chmod 600 ${path}`)),
       text,
     };
   return { check: check(name, ok(path)), text };
@@ -213,8 +213,11 @@ async function storeChecks(
     const { rows, isCut, problem: fault, hasEarlier } = walkPages(file, () => clock.monotonic() > untilMs);
     if (fault !== null && !hasEarlier) return [check('store', fail(`${file} ${fault}`, backup))];
     if (fault !== null) return [check('store', warn(`${file} ${fault}; an earlier state is whole`, unlessPower))];
-    const found = `opens, ${isCut ? `its first ${rows}` : `its ${rows}`} rows read well, and no parley runs on it`;
-    return [check('store', ok(found)), ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids)))];
+    const summary = `opens, ${isCut ? `its first ${rows}` : `its ${rows}`} rows read well, and no parley runs on it`;
+    return [
+      check('store', ok(summary)),
+      ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids))),
+    ];
   } catch (error) {
     const { cause, message } = error as Error;
     if (cause instanceof RecordsLost)

@@ -26,8 +26,9 @@ export function settingsOf(
   const wrong = new Map<string, Check>();
   const store = environment['PARLEY_STORE'];
   const tried = (variable: string, values: Environment): void => {
-    const said = sentence(() => readConfig(values));
-    if (said !== null) wrong.set(variable, check('settings', fail(said, `Correct ${variable}: parley serve --help.`)));
+    const problem = sentence(() => readConfig(values));
+    if (problem !== null)
+      wrong.set(variable, check('settings', fail(problem, `Correct ${variable}: parley serve --help.`)));
   };
   tried('PARLEY_STORE', { PARLEY_STORE: store });
   const usable = wrong.size === 0;
@@ -59,15 +60,15 @@ function missingSettings(config: Config, ids: Ids): { readonly variable: string;
     { variable: 'PARLEY_OPERATOR_TOKEN', given: { ...config, secret: 'given' } },
   ];
   return cases.flatMap(({ variable, given }) => {
-    const said = sentence(() => readSecrets(given, ids));
-    return said === null
+    const problem = sentence(() => readSecrets(given, ids));
+    return problem === null
       ? []
       : [
           {
             variable,
             check: check(
               'settings',
-              fail(said, `Make one once (openssl rand -hex 32) and set ${variable} to it everywhere.`),
+              fail(problem, `Make one once (openssl rand -hex 32) and set ${variable} to it everywhere.`),
             ),
           },
         ];
@@ -97,10 +98,10 @@ export async function engine({ edge }: Config, load: () => Promise<unknown> = lo
       'uWebSockets.js loads (for clients that pipeline, or send chunk extensions, trailers or absolute targets, without a proxy between: PARLEY_EDGE=node)',
     );
   } catch (error) {
-    const said = (error as Error).message;
-    if (edge === 'uws') return fail(said, `Unset PARLEY_EDGE, so that node:http serves, or run on ${engineHome}.`);
+    const problem = (error as Error).message;
+    if (edge === 'uws') return fail(problem, `Unset PARLEY_EDGE, so that node:http serves, or run on ${engineHome}.`);
     return warn(
-      `${said} node:http serves instead.`,
+      `${problem} node:http serves instead.`,
       `All works; a streamed event costs about half as much processor time again. Run on ${engineHome} to have uWebSockets.js.`,
     );
   }

@@ -61,18 +61,18 @@ async function firstOf<K extends CatalogKind>(
   kind: K,
   workspaceId: string,
 ): Promise<CatalogRecords[K][]> {
-  const found: CatalogRecords[K][] = [];
-  for (let after: string | null = null; found.length < limits.doctorRowsMax;) {
+  const records: CatalogRecords[K][] = [];
+  for (let after: string | null = null; records.length < limits.doctorRowsMax;) {
     const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
       limit: limits.listMax,
       after,
       order: 'asc',
     });
-    found.push(...page.items);
+    records.push(...page.items);
     if (page.next === null) break;
     after = page.next;
   }
-  return found;
+  return records;
 }
 
 /** The secrets of one check, and what to do about those that do not open. */
@@ -122,7 +122,7 @@ function checkOpening(
   }
   const unneeded = previous === null ? '' : '; PARLEY_SECRET_PREVIOUS can be unset';
   if (shut.length === 0) return check(name, ok(`all ${credentials.length} open with PARLEY_SECRET${unneeded}`));
-  const found = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut
+  const summary = `${shut.length} of ${credentials.length} do not open with this PARLEY_SECRET (${shut
     .slice(0, 3)
     .map(({ id }) => id)
     .join(', ')}${shut.length > 3 ? ', …' : ''})`;
@@ -130,14 +130,14 @@ function checkOpening(
     return check(
       name,
       fail(
-        found,
+        summary,
         `Set the PARLEY_SECRET that they were stored under, as PARLEY_SECRET_PREVIOUS if it was changed, or ${again}.`,
       ),
     );
   return check(
     name,
     warn(
-      found,
+      summary,
       `They were stored under another PARLEY_SECRET, or their provider or base URL was changed past parley. Set PARLEY_SECRET_PREVIOUS to that secret, or ${again}.`,
     ),
   );

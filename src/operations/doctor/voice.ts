@@ -61,7 +61,7 @@ export async function examineVoice(
 /** Returns the installed packages and their terms; `folderOf` throws for a package that is not installed. */
 export function voicePackages(folderOf: (name: string) => string = packageFolder): Finding {
   const missing: string[] = [];
-  const found = parts.flatMap(({ name, what, terms }) => {
+  const descriptions = parts.flatMap(({ name, what, terms }) => {
     try {
       const { version } = JSON.parse(readFileSync(join(folderOf(name), 'package.json'), 'utf8')) as { version: string };
       return [`${what} (${name} ${version}, ${terms})`];
@@ -71,7 +71,7 @@ export function voicePackages(folderOf: (name: string) => string = packageFolder
     }
   });
   return missing.length === 0
-    ? ok(found.join(', '))
+    ? ok(descriptions.join(', '))
     : warn(`not installed: ${missing.join(', ')}`, `${install} ${otherwise}`);
 }
 
@@ -102,11 +102,11 @@ export async function speaksAndListens(
       );
     return ok(`loads, speaks two words and understands them, in ${((clock.monotonic() - from) / 1000).toFixed(1)} s`);
   } catch (error) {
-    const found = stop.signal.aborted
+    const problem = stop.signal.aborted
       ? `a voice process has not said and understood two words within ${limitMs / 1000} s`
       : `a voice process fails: ${(error as Error).message}`;
     return warn(
-      found,
+      problem,
       `The packages need Linux with glibc or Windows on x64 or arm64, or macOS on arm64. ${install.replace('them', 'them anew')} ${otherwise} PARLEY_VOICE_PROCESSES=0 turns the embedded voice off.`,
     );
   } finally {
@@ -135,8 +135,8 @@ export function voiceFolderFinding(folder: string): Finding {
   const names = readdirSync(path);
   const voices = names.filter((name) => name.endsWith(voiceSuffix));
   const recognisers = names.filter((name) => isRecogniser(path, name));
-  const found = `${path} has ${counted(voices.length, 'voice')} and ${counted(recognisers.length, 'recogniser')}`;
-  return voices.length + recognisers.length === 0 ? warn(found, contents) : ok(found);
+  const inventory = `${path} has ${counted(voices.length, 'voice')} and ${counted(recognisers.length, 'recogniser')}`;
+  return voices.length + recognisers.length === 0 ? warn(inventory, contents) : ok(inventory);
 }
 
 const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;

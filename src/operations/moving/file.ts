@@ -63,19 +63,19 @@ export async function* readLines(
     text = unpacked;
   }
   let rest: Buffer[] = [];
-  let held = 0;
+  let lineBytes = 0;
   try {
     for await (const bytes of text as AsyncIterable<Buffer>) {
       let from = 0;
       for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
         yield Buffer.concat([...rest, bytes.subarray(from, at)]).toString('utf8');
         rest = [];
-        held = 0;
+        lineBytes = 0;
         from = at + 1;
       }
       rest.push(bytes.subarray(from));
-      held += bytes.length - from;
-      if (held > limits.movingLineBytesMax)
+      lineBytes += bytes.length - from;
+      if (lineBytes > limits.movingLineBytesMax)
         throw new DumpRefused(
           `The file has a line of more than ${limits.movingLineBytesMax} bytes: it is no export of parley.`,
         );

@@ -10,8 +10,8 @@ export function probePort(host: string, port: number): Promise<number> {
     const server = createServer();
     server.once('error', reject);
     server.listen({ host, port, exclusive: true }, () => {
-      const found = (server.address() as AddressInfo).port;
-      server.close(() => resolve(found));
+      const free = (server.address() as AddressInfo).port;
+      server.close(() => resolve(free));
     });
   });
 }

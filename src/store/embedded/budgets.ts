@@ -129,12 +129,12 @@ export class EmbeddedBudgets {
   }
 
   #row(workspaceId: string, keyId: string, budget: BudgetName): string {
-    let known = this.#rows.get(keyId);
-    if (known?.workspaceId !== workspaceId) {
+    let entry = this.#rows.get(keyId);
+    if (entry?.workspaceId !== workspaceId) {
       if (this.#rows.size >= limits.actorsLiveMax) this.#rows.clear();
-      this.#rows.set(keyId, (known = { workspaceId, row: {} }));
+      this.#rows.set(keyId, (entry = { workspaceId, row: {} }));
     }
-    return (known.row[budget] ??= keys.budget(workspaceId, keyId, budget));
+    return (entry.row[budget] ??= keys.budget(workspaceId, keyId, budget));
   }
 
   #bucket(key: string, ceiling: number, nowMs: number): Bucket {

@@ -125,8 +125,8 @@ export class EmbeddedCatalog implements Catalog {
     const prefix = keys.catalog(kind, workspaceId);
     const [from, to] = span(prefix, page.after === null ? null : keys.part(page.after), page.order);
     const rows = this.#batcher.scan<Versioned<CatalogRecords[K]>>(from, to, page.order === 'desc');
-    const found = pageOf(rows, page.limit, ([, row]) => row.record.id);
-    return { items: found.items.map(([, row]) => row.record), next: found.next };
+    const list = pageOf(rows, page.limit, ([, row]) => row.record.id);
+    return { items: list.items.map(([, row]) => row.record), next: list.next };
   }
 
   async keyByPublicId(publicId: string): Promise<Versioned<Key> | null> {
@@ -147,17 +147,17 @@ export class EmbeddedCatalog implements Catalog {
 
   async #removeWorkspace(id: string): Promise<boolean> {
     const key = keys.workspaces + keys.part(id);
-    const found = await this.#batcher.step((draft) => {
+    const wasRemoved = await this.#batcher.step((draft) => {
       if (this.#batcher.get(key) === undefined) return false;
       draft.remove(key);
       draft.put(keys.removal(id), id);
       return true;
     });
-    if (found) {
+    if (wasRemoved) {
       this.#notices.tellChanged('workspace', id, id);
       await this.#removeHoldings(id);
     }
-    return found;
+    return wasRemoved;
   }
 
   /**
@@ -194,8 +194,8 @@ export class EmbeddedCatalog implements Catalog {
   /** A save that leaves the slug as it is does not fail where another assistant has that slug. */
   #moveSlug(draft: Draft, before: Assistant, after: Assistant): void {
     const isKept = before.link?.slug === after.link?.slug;
-    const held = after.link?.slug ? this.#batcher.get<PlaceRow>(keys.slug(after.link.slug)) : undefined;
-    if (isKept && held !== undefined) return;
+    const claim = after.link?.slug ? this.#batcher.get<PlaceRow>(keys.slug(after.link.slug)) : undefined;
+    if (isKept && claim !== undefined) return;
     this.#removeSlug(draft, before);
     this.#putSlug(draft, after);
   }
@@ -210,8 +210,8 @@ export class EmbeddedCatalog implements Catalog {
 
   /** Same order as for slugs. */
   #moveAlias(draft: Draft, before: Assistant, after: Assistant): void {
-    const held = after.alias ? this.#batcher.get<PlaceRow>(keys.alias(after.workspaceId, after.alias)) : undefined;
-    if (held !== undefined && keptAlias(before, after)) return;
+    const claim = after.alias ? this.#batcher.get<PlaceRow>(keys.alias(after.workspaceId, after.alias)) : undefined;
+    if (claim !== undefined && keptAlias(before, after)) return;
     this.#removeAlias(draft, before);
     this.#putAlias(draft, after);
   }

@@ -130,20 +130,20 @@ export class EmbeddedSource implements DumpSource, Holdings {
   async *memories(workspaceId: string): AsyncGenerator<IdempotencyRecord> {
     const prefix = keys.memories(workspaceId);
     for (let after = '', picked: number = limits.movingPickedMax; picked === limits.movingPickedMax;) {
-      let found: { readonly place: string; readonly record: IdempotencyRecord }[] = [];
+      let memories: { readonly place: string; readonly record: IdempotencyRecord }[] = [];
       const pick = (): void => {
-        found.sort((a, b) => (a.place < b.place ? -1 : 1));
-        found = found.slice(0, limits.movingPickedMax);
+        memories.sort((a, b) => (a.place < b.place ? -1 : 1));
+        memories = memories.slice(0, limits.movingPickedMax);
       };
       for await (const [key, record] of this.#rows<IdempotencyRecord>(prefix)) {
         const place = keys.memoryEnd(record.untilMs, keys.lastPart(key));
-        if (place > after) found.push({ place, record });
-        if (found.length === 2 * limits.movingPickedMax) pick();
+        if (place > after) memories.push({ place, record });
+        if (memories.length === 2 * limits.movingPickedMax) pick();
       }
       pick();
-      for (const { record } of found) yield record;
-      picked = found.length;
-      after = found.at(-1)?.place ?? after;
+      for (const { record } of memories) yield record;
+      picked = memories.length;
+      after = memories.at(-1)?.place ?? after;
     }
   }
 
@@ -265,9 +265,9 @@ export class EmbeddedSource implements DumpSource, Holdings {
 }
 
 async function all<T>(rows: AsyncIterable<[string, T]>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const [, row] of rows) found.push(row);
-  return found;
+  const list: T[] = [];
+  for await (const [, row] of rows) list.push(row);
+  return list;
 }
 
 const answered = ({ fence: { epoch, owner }, version }: rows.StoredTurn['begun']): rows.StoredTurn['begun'] => ({

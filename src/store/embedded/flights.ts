@@ -171,8 +171,8 @@ export class Flights {
    * Whether the workspace has no free slot of the name. The slots are checked one by one only if all seem to be taken.
    */
   full(workspaceId: string, { name, ceiling }: Slot, nowMs: number): boolean {
-    const held = this.#slots.get(slotsOf(workspaceId, name))?.size ?? 0;
-    return held >= ceiling && this.taken(workspaceId, name, nowMs) >= ceiling;
+    const count = this.#slots.get(slotsOf(workspaceId, name))?.size ?? 0;
+    return count >= ceiling && this.taken(workspaceId, name, nowMs) >= ceiling;
   }
 
   taken(workspaceId: string, name: string, nowMs: number): number {

@@ -153,9 +153,9 @@ export class EmbeddedLimits implements LimitStore {
   #place(key: string, limit: AskedPlace, nowMs: number): Looked {
     const { ceiling, untilMs } = limit;
     const seat = seatOf(key, limit);
-    const held = this.#places.holders(key, nowMs, nowMs + (limit.leaseMsMax ?? Infinity));
-    const passed = ceiling > 0 && (held.get(seat.holder) !== undefined || held.size < ceiling);
-    const waitMs = passed ? 0 : ceiling === 0 ? null : held.at(held.size - ceiling)! - nowMs;
+    const holders = this.#places.holders(key, nowMs, nowMs + (limit.leaseMsMax ?? Infinity));
+    const passed = ceiling > 0 && (holders.get(seat.holder) !== undefined || holders.size < ceiling);
+    const waitMs = passed ? 0 : ceiling === 0 ? null : holders.at(holders.size - ceiling)! - nowMs;
     const endMs = Math.max(this.#places.endOf(seat, nowMs), untilMs);
     return { passed, waitMs, key, row: { state: endMs, endMs }, seat };
   }

@@ -35,8 +35,8 @@ export class EmbeddedTranscript {
     const at = page.after === null ? null : Number(page.after);
     const stored = this.#stored(workspaceId, sessionId, at, reverse, this.#hiddenFrom(workspaceId, sessionId));
     const rows = overlaid(stored, this.#readable(workspaceId, sessionId, reverse), reverse);
-    const found = pageOf(behind(at, rows, reverse), page.limit, ([key]) => String(indexOf(key)));
-    return { items: found.items.map(([, stored, flying]) => flying?.() ?? stored!), next: found.next };
+    const list = pageOf(behind(at, rows, reverse), page.limit, ([key]) => String(indexOf(key)));
+    return { items: list.items.map(([, stored, flying]) => flying?.() ?? stored!), next: list.next };
   }
 
   /**
@@ -55,8 +55,8 @@ export class EmbeddedTranscript {
     const from = at === null || reverse ? prefix : keys.message(workspaceId, sessionId, at);
     const to = at === null || !reverse ? keys.endOf(prefix) : keys.message(workspaceId, sessionId, at);
     for (const [key, row] of this.#batcher.scan<StoredMessage>(from, to, reverse)) {
-      const found = messagesOf(indexOf(key), row);
-      for (const [index, message] of reverse ? found.reverse() : found)
+      const messages = messagesOf(indexOf(key), row);
+      for (const [index, message] of reverse ? messages.reverse() : messages)
         if (index < until) yield [keys.message(workspaceId, sessionId, index), message];
     }
   }
@@ -85,18 +85,18 @@ export class EmbeddedTranscript {
     wanted: (row: FlightRow) => boolean = () => true,
   ): [key: string, message: () => Message][] {
     const prefix = keys.sessionFlights(workspaceId, sessionId);
-    const found: [string, () => Message][] = [];
+    const entries: [string, () => Message][] = [];
     for (const [, row] of this.#batcher.scan<FlightRow | EarlierFlightRow>(prefix, keys.endOf(prefix))) {
       // Applies to a folder that this version has only read.
       if (row.turn === undefined || !wanted(row)) continue;
       const { place, turn, said, released } = row;
-      if (said !== undefined) found.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
-      found.push([
+      if (said !== undefined) entries.push([keys.message(workspaceId, sessionId, turn.messageIndex - 1), () => said]);
+      entries.push([
         keys.message(workspaceId, sessionId, turn.messageIndex),
         () => streamingMessage(turn, shown(this.#streamed(place), released), this.calls(place)),
       ]);
     }
-    return found.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
+    return entries.sort(([one], [other]) => (one < other === reverse ? 1 : -1));
   }
 
   /** Reads backwards, and stops at the bound, however long the transcript is. */
@@ -107,14 +107,14 @@ export class EmbeddedTranscript {
     charactersMax: number,
     messagesMax: number,
   ): Promise<Message[]> {
-    const found: Message[] = [];
+    const messages: Message[] = [];
     let characters = 0;
     for (const message of this.#backwards(workspaceId, sessionId, before)) {
       characters += codePoints(message.content);
-      if (characters > charactersMax || found.length === messagesMax) break;
-      found.push(message);
+      if (characters > charactersMax || messages.length === messagesMax) break;
+      messages.push(message);
     }
-    return found.reverse();
+    return messages.reverse();
   }
 
   /**
@@ -123,10 +123,10 @@ export class EmbeddedTranscript {
    */
   *#backwards(workspaceId: string, sessionId: string, before: number): Generator<Message> {
     for (let index = before - 1; index >= 0;) {
-      const found = this.#ending(workspaceId, sessionId, index).reverse();
-      index -= found.length;
-      yield* found;
-      if (found.length > 0) continue;
+      const messages = this.#ending(workspaceId, sessionId, index).reverse();
+      index -= messages.length;
+      yield* messages;
+      if (messages.length > 0) continue;
       const next = this.#newest(workspaceId, sessionId, index + 1);
       if (next === null) return;
       index = next.index - 1;

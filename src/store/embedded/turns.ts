@@ -128,11 +128,11 @@ export class EmbeddedTurns implements TurnStore {
   append(step: AppendOutput): Promise<AppendResult> {
     let moved = false;
     const decided = this.#batcher.step<AppendResult>((draft) => {
-      const found = this.#flights.get(step);
-      if (found === undefined || !same(found.row.fence, step.fence)) return 'fenced';
-      const text = unstored(found, step);
+      const stored = this.#flights.get(step);
+      if (stored === undefined || !same(stored.row.fence, step.fence)) return 'fenced';
+      const text = unstored(stored, step);
       const flight =
-        step.leaseUntilMs === undefined ? found : this.#renew(draft, found, step.leaseUntilMs, step.nowMs!);
+        step.leaseUntilMs === undefined ? stored : this.#renew(draft, stored, step.leaseUntilMs, step.nowMs!);
       if (flight === null) return 'fenced';
       if (text !== '') {
         // Text that is not released moves nothing that a reader sees.
@@ -220,10 +220,10 @@ export class EmbeddedTurns implements TurnStore {
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
-      const asked = row.stop ?? reason;
-      if (asked !== row.stop || leaseUntilMs < row.leaseUntilMs)
-        this.#change(draft, flight, { stop: asked, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) });
-      return asked;
+      const request = row.stop ?? reason;
+      if (request !== row.stop || leaseUntilMs < row.leaseUntilMs)
+        this.#change(draft, flight, { stop: request, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) });
+      return request;
     });
     if (stop !== null) {
       const { workspaceId, sessionId, turnId } = place;
@@ -334,8 +334,8 @@ export class EmbeddedTurns implements TurnStore {
    */
   #mayWithdraw({ finished: end, claimed }: StoredTurn, place: TurnPlace, fence: Fence): boolean {
     if (claimed === true) return false;
-    const held = (end ?? this.#flights.get(place)?.row)?.fence;
-    return held !== undefined && same(held, fence);
+    const current = (end ?? this.#flights.get(place)?.row)?.fence;
+    return current !== undefined && same(current, fence);
   }
 
   #undo(
@@ -387,9 +387,9 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
-    const found = committedTurn(this.#batcher, { workspaceId, sessionId, turnId });
-    if (found === undefined) return null;
-    return found.claimed === true ? { ...found.turn, claimed: true } : found.turn;
+    const row = committedTurn(this.#batcher, { workspaceId, sessionId, turnId });
+    if (row === undefined) return null;
+    return row.claimed === true ? { ...row.turn, claimed: true } : row.turn;
   }
 
   output(place: TurnPlace): Promise<string> {
@@ -401,9 +401,9 @@ export class EmbeddedTurns implements TurnStore {
   }
 
   async outputAfter(place: TurnPlace, position: number): Promise<OutputAfter | null> {
-    const found = this.#transcript.outputAfter(place, position);
-    if (found?.text === '' && found.turn.status === 'streaming') this.#notices.awaitMove(place);
-    return found;
+    const output = this.#transcript.outputAfter(place, position);
+    if (output?.text === '' && output.turn.status === 'streaming') this.#notices.awaitMove(place);
+    return output;
   }
 
   inFlight(workspaceId: string): Promise<number> {

@@ -112,17 +112,17 @@ export class UsageBook implements UsageStore {
   /** The accounts with usage that a query wants; finds each with one step over the index. */
   async #accounts(workspaceId: string, query: UsageQuery): Promise<string[]> {
     const prefix = keys.usageOf('hour', workspaceId);
-    const found: string[] = [];
+    const accounts: string[] = [];
     for (const [first, to] of keys.accountSpans(prefix, query.assistantIds)) {
       for (let [from, looked] = [first, 0]; ; looked++) {
         const [row] = this.#batcher.scan(from, to);
         if (row === undefined) break;
         const account = row[0].slice(prefix.length, row[0].lastIndexOf('/'));
-        if (keys.isAsked(account, query)) found.push(account);
+        if (keys.isAsked(account, query)) accounts.push(account);
         from = keys.endOf(`${prefix}${account}/`);
         if (looked % limits.scanRowsMax === limits.scanRowsMax - 1) await this.#batcher.pause();
       }
     }
-    return found;
+    return accounts;
   }
 }

@@ -97,23 +97,23 @@ export function replay(
   standing: JournalStanding,
   apply: (entry: JournalEntry) => void,
 ): Replayed {
-  const found = files.map(recordsIn);
-  for (const [index, { path }] of files.entries()) refuseForeign(path, found[index]!, standing);
+  const segments = files.map(recordsIn);
+  for (const [index, { path }] of files.entries()) refuseForeign(path, segments[index]!, standing);
   const losses: Loss[] = [];
   if (standing.open && !files.some(({ path }) => firstOf(path) === standing.next))
     losses.push({ path: segmentPath('', standing.next), reason: 'is missing', isOfNewest: false });
   const isOfNewest = files.some(({ path }) => firstOf(path) <= standing.next);
   let { next } = standing;
   for (const [index, { path }] of files.entries()) {
-    const segment = found[index]!;
-    const end = refusedFrom(files[index + 1]?.path, found[index + 1]);
-    const kept = segment.records.filter(({ number }) => number < end);
-    for (const { number, entries } of kept) {
+    const segment = segments[index]!;
+    const end = refusedFrom(files[index + 1]?.path, segments[index + 1]);
+    const records = segment.records.filter(({ number }) => number < end);
+    for (const { number, entries } of records) {
       if (number !== next) continue;
       next++;
       for (const entry of entries) if (entry.key !== nameKey) apply(entry);
     }
-    const beyond = kept.find(({ number }) => number > next);
+    const beyond = records.find(({ number }) => number > next);
     if (beyond !== undefined)
       losses.push({
         path,

@@ -62,8 +62,8 @@ export function headerProblem(file: string): string | null {
   const descriptor = openIfThere(file);
   if (descriptor === null) return null;
   try {
-    const found = fstatSync(descriptor);
-    return found.size === 0 || !found.isFile() ? null : problemOf(found.size, (from) => bytesAt(descriptor, from));
+    const stat = fstatSync(descriptor);
+    return stat.size === 0 || !stat.isFile() ? null : problemOf(stat.size, (from) => bytesAt(descriptor, from));
   } finally {
     closeSync(descriptor);
   }

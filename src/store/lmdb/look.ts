@@ -28,8 +28,8 @@ export interface FoundOwner {
 
 /** The owner of the folder; null if nobody has its store open. The store must exist. */
 export async function ownerOf(folder: string, clock: Clock): Promise<FoundOwner | null> {
-  const found = await findOwner(folder, clock);
-  return found === undefined ? withDatabase(folder, earlierOwner) : found;
+  const owner = await findOwner(folder, clock);
+  return owner === undefined ? withDatabase(folder, earlierOwner) : owner;
 }
 
 /** The owner of a version that knows no file `owner`. */

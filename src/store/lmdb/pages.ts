@@ -46,10 +46,10 @@ export function walkPages(file: string, hasEnded: () => boolean): WalkResult {
   try {
     const [latest, ...earlier] = statesOf(descriptor);
     if (latest === undefined) return nothing;
-    const found = walkState(descriptor, latest, hasEnded);
-    if (found.problem === null) return found;
+    const state = walkState(descriptor, latest, hasEnded);
+    if (state.problem === null) return state;
     const hasEarlier = earlier.some((state) => walkState(descriptor, state, hasEnded).problem === null);
-    return { ...found, hasEarlier };
+    return { ...state, hasEarlier };
   } finally {
     closeSync(descriptor);
   }

@@ -63,7 +63,7 @@ export class RedisCatalog implements Catalog {
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
       await this.#slugs.claim(slug, record as Assistant);
     }
-    const given = {
+    const fields = {
       kind,
       id: part(record.id),
       record: packRow(record),
@@ -73,7 +73,7 @@ export class RedisCatalog implements Catalog {
       alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '',
       ...moveField(hasHistory(kind) ? move : null),
     };
-    if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), given)) === taken)
+    if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields)) === taken)
       throw new AliasTaken((record as Assistant).alias!);
   }
 
@@ -114,7 +114,7 @@ export class RedisCatalog implements Catalog {
     named = unnamed,
   ): Promise<number | null> {
     const workspaceId = workspaceOf(record);
-    const given = {
+    const fields = {
       kind,
       id: part(record.id),
       record: packRow(record),
@@ -126,7 +126,7 @@ export class RedisCatalog implements Catalog {
       ...named,
       ...moveField(hasHistory(kind) ? move : null),
     };
-    const answer = (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), given)) as
+    const answer = (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields)) as
       | number
       | null;
     if (answer === taken) throw new AliasTaken(named.alias);
@@ -139,9 +139,9 @@ export class RedisCatalog implements Catalog {
    * claims it later changes the token.
    */
   async #replaceAssistant(record: Assistant, version: number, move?: Move): Promise<number | null> {
-    const found = await this.read('assistant', record.workspaceId, record.id);
-    if (found?.version !== version) return null;
-    const [before, after] = [slugOf(found.record), slugOf(record)];
+    const current = await this.read('assistant', record.workspaceId, record.id);
+    if (current?.version !== version) return null;
+    const [before, after] = [slugOf(current.record), slugOf(record)];
     const token = before !== null && before !== after ? await this.#slugs.tokenOf(before, record) : null;
     if (after !== null && after !== before) await this.#slugs.claim(after, record);
     // Leaves its existing claim unchanged: another save could not release a claim with this save's token.
@@ -149,7 +149,7 @@ export class RedisCatalog implements Catalog {
       await this.#slugs.claim(after, record).catch(unlessTaken);
     const moved = await this.#replaceRecord('assistant', record, version, move, {
       alias: aliasKeyOf(record) ?? '',
-      kept: keptAlias(found.record, record) ? '1' : '',
+      kept: keptAlias(current.record, record) ? '1' : '',
     });
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
@@ -157,7 +157,7 @@ export class RedisCatalog implements Catalog {
 
   /** Removes a key before its public id, so that it is rejected already between the two steps. */
   async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
-    const given = {
+    const fields = {
       kind,
       id: part(id),
       channel: this.#roots.channel('notices'),
@@ -165,7 +165,7 @@ export class RedisCatalog implements Catalog {
       recordId: id,
       write: this.#ids.secret(),
     };
-    const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), given);
+    const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), fields);
     if (record === null) return false;
     if (kind === 'key' || kind === 'assistant') await this.#unname(kind, unpackRow<Key | Assistant>(record as Buffer));
     if (kind === 'workspace') await this.#removeHoldings(id);
@@ -178,14 +178,14 @@ export class RedisCatalog implements Catalog {
     { limit, after, order }: PageRequest,
   ): Promise<Page<CatalogRecords[K]>> {
     const cursor = after === null ? '' : part(after);
-    const found = (await this.#link.run('list-records', this.#root(kind, workspaceId), {
+    const rows = (await this.#link.run('list-records', this.#root(kind, workspaceId), {
       kind,
       order,
       after: cursor,
       count: limit + 1,
     })) as RedisReply[];
-    const items = found.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record as Buffer));
-    return { items, next: found.length > limit ? items.at(-1)!.id : null };
+    const items = rows.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record as Buffer));
+    return { items, next: rows.length > limit ? items.at(-1)!.id : null };
   }
 
   /** The public id counts only if the key's record has it. */
@@ -193,8 +193,8 @@ export class RedisCatalog implements Catalog {
     const row = await this.#link.send(...this.#publicKey(publicId, 'GET'));
     if (row === null) return null;
     const { workspaceId, id } = unpackRow<PublicKeyRow>(row as Buffer);
-    const found = await this.read('key', workspaceId, id);
-    return found?.record.publicId === publicId ? found : null;
+    const key = await this.read('key', workspaceId, id);
+    return key?.record.publicId === publicId ? key : null;
   }
 
   assistantBySlug(slug: string): Promise<Versioned<Assistant> | null> {
@@ -223,8 +223,8 @@ export class RedisCatalog implements Catalog {
       }
     }
     const root = this.#roots.workspace(workspaceId);
-    const given = { limit: limits.removalRowsMax, channel: this.#roots.channel('notices'), workspaceId };
-    while ((await this.#link.runDurable('remove-holdings', root, given)) !== 1);
+    const fields = { limit: limits.removalRowsMax, channel: this.#roots.channel('notices'), workspaceId };
+    while ((await this.#link.runDurable('remove-holdings', root, fields)) !== 1);
     await this.#link.send(this.#roots.workspaces, 'SREM', `${this.#roots.workspaces}:removals`, workspaceId);
   }
 

@@ -87,8 +87,8 @@ export class Debts {
   /** Takes over Redis's answer for a budget. */
   noteAnswer(place: BudgetPlace, ceiling: number, passed: boolean, bucket: Bucket, exchange: CommandTimes): void {
     const name = nameOf(place);
-    const known = this.#debts.get(name);
-    if (known !== undefined && this.#unwritten.has(known)) return;
+    const debt = this.#debts.get(name);
+    if (debt !== undefined && this.#unwritten.has(debt)) return;
     this.#debts.delete(name);
     if (passed) return;
     this.#debts.set(name, { place, ceiling, ...exchange, redisMs: bucket.at, bucket });

@@ -31,14 +31,14 @@ export interface RedisExamination {
 }
 
 export async function examineRedis(url: string, examination: RedisExamination): Promise<Check[]> {
-  const found = await reach(url, examination.clock);
+  const reached = await reach(url, examination.clock);
   try {
-    const checks = [...found.checks];
-    if (found.nodes.length > 0) checks.push(...(await examineNodes(url, found.nodes, examination)));
+    const checks = [...reached.checks];
+    if (reached.nodes.length > 0) checks.push(...(await examineNodes(url, reached.nodes, examination)));
     if (checks.some(({ id, status }) => status === 'fail' && preventing.has(id))) return checks;
     return [...checks, ...(await withRecords(url, examination))];
   } finally {
-    for (const node of found.nodes) node.close();
+    for (const node of reached.nodes) node.close();
   }
 }
 
@@ -172,9 +172,9 @@ function kindOf(node: Node, cluster: boolean): Finding {
 
 /** Checks the version; in a cluster all servers should have the same one. */
 async function versions(nodes: readonly Node[], cluster: boolean): Promise<Check> {
-  const found = await overNodes('version', nodes, server.version, cluster);
+  const finding = await overNodes('version', nodes, server.version, cluster);
   const different = new Set(nodes.map((node) => node.fact('redis_version')));
-  if (found.status !== 'ok' || different.size === 1) return found;
+  if (finding.status !== 'ok' || different.size === 1) return finding;
   return check(
     'version',
     warn(`Redis ${[...different].sort().join(', ')} side by side`, 'Bring all members to the newest of them.'),

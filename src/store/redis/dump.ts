@@ -133,8 +133,8 @@ export class RedisSource implements DumpSource, Holdings {
     const root = this.#roots.workspace(workspaceId);
     for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
       // All sessions at once, each with its first messages, because most conversations are short.
-      const asked = await Promise.all(ids.map((id) => this.#session(root, workspaceId, id)));
-      for (const each of asked) if (each !== null) yield* this.#rowsOf(root, each);
+      const sessions = await Promise.all(ids.map((id) => this.#session(root, workspaceId, id)));
+      for (const each of sessions) if (each !== null) yield* this.#rowsOf(root, each);
     }
   }
 
@@ -142,20 +142,20 @@ export class RedisSource implements DumpSource, Holdings {
     const root = this.#roots.workspace(workspaceId);
     const key = `${root}:memory-ends`;
     for (let end = 0, seen = 0; ;) {
-      const given = [key, end, '+inf', 'WITHSCORES', 'LIMIT', seen, limits.movingRowsMax];
-      const found = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...given)) as [RedisReply, number][]).map(
+      const range = [key, end, '+inf', 'WITHSCORES', 'LIMIT', seen, limits.movingRowsMax];
+      const entries = ((await this.#link.send(key, 'ZRANGEBYSCORE', ...range)) as [RedisReply, number][]).map(
         ([name, ends]) => ({ name: textOfReply(name), ends }),
       );
-      if (found.length === 0) return;
+      if (entries.length === 0) return;
       const stored = await this.#fields(
         `${root}:memories`,
-        found.map(({ name }) => name),
+        entries.map(({ name }) => name),
       );
       for (const [index, record] of stored.entries()) {
-        if (record !== null) yield { ...unpackRow<IdempotencyRecord>(record as Buffer), untilMs: found[index]!.ends };
+        if (record !== null) yield { ...unpackRow<IdempotencyRecord>(record as Buffer), untilMs: entries[index]!.ends };
       }
-      const last = found.at(-1)!.ends;
-      seen = found.filter(({ ends }) => ends === last).length + (last === end ? seen : 0);
+      const last = entries.at(-1)!.ends;
+      seen = entries.filter(({ ends }) => ends === last).length + (last === end ? seen : 0);
       end = last;
     }
   }
@@ -249,7 +249,7 @@ export class RedisSource implements DumpSource, Holdings {
   async *#between(root: string, sessionId: string, from: number, to: number): AsyncGenerator<Placed[]> {
     const key = `${root}:messages:${sessionId}`;
     while (from < to) {
-      const found = (await this.#link.send(
+      const rows = (await this.#link.send(
         key,
         'ZRANGEBYSCORE',
         key,
@@ -259,8 +259,8 @@ export class RedisSource implements DumpSource, Holdings {
         0,
         limits.movingSessionsMax,
       )) as RedisReply[];
-      if (found.length === 0) return;
-      const page = found.map(placed);
+      if (rows.length === 0) return;
+      const page = rows.map(placed);
       yield page;
       from = page.at(-1)!.index + 1;
     }
@@ -280,7 +280,7 @@ export class RedisSource implements DumpSource, Holdings {
       `${root}:turns:${sessionId}`,
       ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`]),
     );
-    const found = new Map<string, TurnRow>();
+    const turns = new Map<string, TurnRow>();
     for (const [index, id] of ids.entries()) {
       const [record, begun, finished] = stored.slice(index * 3, index * 3 + 3);
       if (record === null) continue;
@@ -289,9 +289,9 @@ export class RedisSource implements DumpSource, Holdings {
         begun: answeredOf(textOfReply(begun)),
         finished: answeredOf(textOfReply(finished)),
       };
-      found.set(id, { type: 'turn', workspaceId, ...row, flight: null });
+      turns.set(id, { type: 'turn', workspaceId, ...row, flight: null });
     }
-    return found;
+    return turns;
   }
 
   /** Counts by their hour or second, as a hash stores them. */
@@ -317,12 +317,12 @@ export class RedisSource implements DumpSource, Holdings {
   /** The members of an index in order, from one on. */
   async *#ids(key: string, from: string | null, count: number): AsyncGenerator<string[]> {
     for (let after = from === null ? '-' : `[${part(from)}`; ;) {
-      const found = (
+      const members = (
         (await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as RedisReply[]
       ).map(textOfReply);
-      if (found.length === 0) return;
-      yield found;
-      after = `(${found.at(-1)!}`;
+      if (members.length === 0) return;
+      yield members;
+      after = `(${members.at(-1)!}`;
     }
   }
 

@@ -52,16 +52,16 @@ export class RedisLimits implements LimitStore {
   }
 
   async take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {
-    const given = { write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
-    const answer = (await this.#link.runDurable('take-limits', this.#roots.workspace(workspaceId), given)) as number[];
+    const fields = { write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
+    const answer = (await this.#link.runDurable('take-limits', this.#roots.workspace(workspaceId), fields)) as number[];
     return answersOf(answer);
   }
 
   async used(workspaceId: string, looked: readonly LookedLimit[]): Promise<number[]> {
-    const given = {
+    const fields = {
       looked: looked.flatMap((limit) => [limit.kind, part(limit.name), limit.kind === 'place' ? 1 : limit.periodMs]),
     };
-    return (await this.#link.run('read-limits', this.#roots.workspace(workspaceId), given)) as number[];
+    return (await this.#link.run('read-limits', this.#roots.workspace(workspaceId), fields)) as number[];
   }
 }
 

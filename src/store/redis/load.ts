@@ -90,8 +90,8 @@ export class RedisTarget implements DumpTarget {
       [workspaces, 'SCARD', `${workspaces}:removals`],
       [registry, 'ZCARD', `${registry}:active`],
     ] as const;
-    const found = await Promise.all(counts.map(([root, command, key]) => this.#link.send(root, command, key)));
-    return found.some((count) => count !== 0);
+    const sizes = await Promise.all(counts.map(([root, command, key]) => this.#link.send(root, command, key)));
+    return sizes.some((count) => count !== 0);
   }
 
   async #put(row: DumpRow): Promise<void> {
@@ -125,13 +125,13 @@ export class RedisTarget implements DumpTarget {
         return this.#turn(row);
       case 'memory': {
         const { scope, key, resultId, untilMs } = row.record;
-        const given = {
+        const fields = {
           memory: memoryDigest(scope, key),
           record: packRow(row.record),
           result: resultId,
           ends: untilMs,
         };
-        return void (await this.#link.runDurable('load-memory', this.#roots.workspace(row.workspaceId), given));
+        return void (await this.#link.runDurable('load-memory', this.#roots.workspace(row.workspaceId), fields));
       }
       case 'usage': {
         const { workspaceId, assistantId, keyId, grain, start, counts } = row;
@@ -203,11 +203,11 @@ export class RedisTarget implements DumpTarget {
 
   async #message({ workspaceId, sessionId, index, record }: MessageRow): Promise<void> {
     const turn = record.status === 'streaming' && record.turnId !== null ? part(record.turnId) : '';
-    const given = { record: messageRecord(record), content: record.content, points: codePoints(record.content), turn };
+    const fields = { record: messageRecord(record), content: record.content, points: codePoints(record.content), turn };
     await this.#link.runDurable('load-message', this.#roots.workspace(workspaceId), {
       session: part(sessionId),
       index,
-      ...given,
+      ...fields,
     });
   }
 

@@ -58,18 +58,18 @@ export class RedisOrphans {
     const now = this.#clock.monotonic();
     if (now >= this.#listDueAt) await this.#list(now);
     const due = [...this.#watched.values()].filter(({ dueAt }) => dueAt <= now);
-    const found: TurnPlace[] = [];
+    const orphans: TurnPlace[] = [];
     let failure: unknown = null;
-    for (let at = 0; at < due.length && found.length < limit; at += askedAtOnce) {
+    for (let at = 0; at < due.length && orphans.length < limit; at += askedAtOnce) {
       for (const answer of await Promise.allSettled(
         due.slice(at, at + askedAtOnce).map((each) => this.#look(each, limit)),
       )) {
-        if (answer.status === 'fulfilled') found.push(...answer.value);
+        if (answer.status === 'fulfilled') orphans.push(...answer.value);
         else failure = answer.reason;
       }
     }
-    if (failure !== null && found.length === 0) throw failure;
-    return found.slice(0, limit);
+    if (failure !== null && orphans.length === 0) throw failure;
+    return orphans.slice(0, limit);
   }
 
   async #list(now: number): Promise<void> {
@@ -77,10 +77,10 @@ export class RedisOrphans {
     const before = new Map(this.#watched);
     this.#watched.clear();
     for (const each of listed) {
-      const known = before.get(each.workspaceId);
+      const watch = before.get(each.workspaceId);
       this.#watched.set(each.workspaceId, {
         ...each,
-        ...(known?.looked ? { dueAt: known.dueAt, looked: true } : { dueAt: now, looked: false }),
+        ...(watch?.looked ? { dueAt: watch.dueAt, looked: true } : { dueAt: now, looked: false }),
       });
     }
     this.#listDueAt = now + limits.leaseMs;

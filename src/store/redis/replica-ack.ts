@@ -67,12 +67,12 @@ export class ReplicaAck {
       confirmation.place = ++this.#sent;
       return this.#wait(root);
     };
-    const asked = this.#underWay.then(() => {
+    const replicas = this.#underWay.then(() => {
       this.#next = null;
       return this.#owed.ask(sent);
     });
-    const confirmation: Confirmation = { place: Infinity, replicas: asked };
-    this.#underWay = asked.then(ignored, ignored);
+    const confirmation: Confirmation = { place: Infinity, replicas };
+    this.#underWay = replicas.then(ignored, ignored);
     return confirmation;
   }
 

@@ -93,7 +93,7 @@ export class RedisSessions implements SessionStore {
     nowMs = 0,
   ): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
-    const given = {
+    const fields = {
       session: part(session.id),
       ...basisFields(basis),
       ...sessionFields(session),
@@ -101,14 +101,14 @@ export class RedisSessions implements SessionStore {
       ...moveField(move),
       settled: settledFields(settled, nowMs),
     };
-    return (await this.#link.runDurable('save-session', root, given)) as number | null;
+    return (await this.#link.runDurable('save-session', root, fields)) as number | null;
   }
 
   async charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {
     const root = this.#roots.workspace(session.workspaceId);
     const moved = { session: part(session.id), ...basisFields(basis), ...sessionFields(session) };
-    const given = { ...moved, write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
-    const [outcome, ...answer] = (await this.#link.runDurable('charge-session', root, given)) as RedisReply[];
+    const fields = { ...moved, write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
+    const [outcome, ...answer] = (await this.#link.runDurable('charge-session', root, fields)) as RedisReply[];
     const name = textOfReply(outcome) as ChargedSession['outcome'];
     if (name === 'limited') return { outcome: name, answers: answersOf(answer as number[]) };
     return name === 'charged' ? { outcome: name, version: answer[0] as number } : { outcome: name };
@@ -122,7 +122,7 @@ export class RedisSessions implements SessionStore {
     const { id, workspaceId, assistantId, keyId, channel, createdAt } = session;
     const memory = remembered === null ? '' : memoryDigest(remembered.scope, remembered.key);
     const counted = channel === 'console' ? '' : account(assistantId, keyId);
-    const given = {
+    const fields = {
       session: part(id),
       ...basisFields(basis),
       account: counted,
@@ -130,7 +130,7 @@ export class RedisSessions implements SessionStore {
       memory,
       result: id,
     };
-    return (await this.#link.runDurable('discard-session', this.#roots.workspace(workspaceId), given)) === 1;
+    return (await this.#link.runDurable('discard-session', this.#roots.workspace(workspaceId), fields)) === 1;
   }
 
   async list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>> {
@@ -146,7 +146,7 @@ export class RedisSessions implements SessionStore {
       const [bound, records] = (await this.#link.run('list-sessions', this.#roots.workspace(workspaceId), {
         order: page.order,
         after,
-        wanted: found(filter, wanted - items.length),
+        wanted: stepLimit(filter, wanted - items.length),
         looks: limits.scanRowsMax,
         since: filter.activeSince,
         status: filter.status ?? '',
@@ -184,7 +184,10 @@ export class RedisSessions implements SessionStore {
 /**
  * Number of sessions that one step returns: more than are wanted if the record's filter will leave out most of them.
  */
-const found = ({ channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter, wanted: number): number => {
+const stepLimit = (
+  { channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter,
+  wanted: number,
+): number => {
   const narrow = channels?.length === 1 || [keyId, createdFrom, createdBefore, beginning].some((each) => each != null);
   return narrow ? Math.max(wanted, limits.listMax) : wanted;
 };

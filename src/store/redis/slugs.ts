@@ -30,15 +30,15 @@ export class RedisSlugs {
 
   async find(slug: string): Promise<Versioned<Assistant> | null> {
     const claim = await this.#claimOf(slug);
-    const found = claim && (await this.#read(claim));
-    return found?.record.link?.slug === slug ? found : null;
+    const assistant = claim && (await this.#read(claim));
+    return assistant?.record.link?.slug === slug ? assistant : null;
   }
 
   /** Throws `SlugTaken` if another assistant has the slug or is about to have it. */
   async claim(slug: string, { workspaceId, id }: Place): Promise<void> {
     for (let stale = ''; ;) {
-      const given = { workspaceId, id, token: this.#ids.secret(), stale };
-      const claim = (await this.#link.runDurable('claim-slug', this.#roots.slug(slug), given)) as RedisReply[] | null;
+      const fields = { workspaceId, id, token: this.#ids.secret(), stale };
+      const claim = (await this.#link.runDurable('claim-slug', this.#roots.slug(slug), fields)) as RedisReply[] | null;
       if (claim === null) return;
       const [ownerWorkspaceId, ownerId, token, ageMs] = claim.map(textOfReply) as [string, string, string, string];
       const owner = await this.#read({ workspaceId: ownerWorkspaceId, id: ownerId });

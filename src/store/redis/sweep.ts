@@ -31,8 +31,8 @@ export class RedisSweep {
 
   /** Resolves with whether Redis's time may be trusted for removals. */
   async noteTime(): Promise<boolean> {
-    const given = { correction: correctionMsMax, gap: limits.timeGapMsMax, trust: limits.timeTrustMs };
-    return (await this.#link.run('note-time', this.#roots.registry, given)) === 1;
+    const fields = { correction: correctionMsMax, gap: limits.timeGapMsMax, trust: limits.timeTrustMs };
+    return (await this.#link.run('note-time', this.#roots.registry, fields)) === 1;
   }
 
   /** Continues interrupted removals of workspaces. */
@@ -72,12 +72,12 @@ export class RedisSweep {
     const root = this.#roots.workspace(workspaceId);
     const retention = await this.#retentionSeconds(workspaceId);
     let deleted = 0;
-    for (let kept = 0; ;) {
+    for (let remaining = 0; ;) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
       const [holds, aged] = (await this.#link.run('find-aged-sessions', root, {
         retention,
         latest,
-        offset: kept,
+        offset: remaining,
         count,
       })) as [RedisReply, RedisReply[]];
       if (stale && holds === 0) await this.#registry.unregister(workspaceId);
@@ -89,7 +89,7 @@ export class RedisSweep {
       );
       const went = gone.filter((each) => each === 1).length;
       deleted += went;
-      kept += aged.length - went;
+      remaining += aged.length - went;
     }
   }
 

@@ -29,7 +29,7 @@ export class RedisTranscript {
     })) as RedisReply[];
     const calls = callsOf(answer.filter((each) => Array.isArray(each))[0] as unknown as RedisReply[] | undefined);
     const stored = answer.filter((each) => !Array.isArray(each));
-    const found = stored
+    const messages = stored
       .slice(0, limit)
       .map(readMessage)
       .map((each) =>
@@ -37,9 +37,12 @@ export class RedisTranscript {
           ? { ...each, message: { ...each.message, toolCalls: calls } }
           : each,
       );
-    if (found.some(({ message }) => message.status === 'streaming'))
+    if (messages.some(({ message }) => message.status === 'streaming'))
       await this.#link.confirmOutput(this.#roots.workspace(workspaceId));
-    return { items: found.map(({ message }) => message), next: stored.length > limit ? found.at(-1)!.index : null };
+    return {
+      items: messages.map(({ message }) => message),
+      next: stored.length > limit ? messages.at(-1)!.index : null,
+    };
   }
 
   async recent(
@@ -70,7 +73,7 @@ export class RedisTranscript {
 
   async outputAfter({ workspaceId, sessionId, turnId }: TurnPlace, position: number): Promise<OutputAfter | null> {
     const notice = JSON.stringify({ type: 'turn.moved', workspaceId, sessionId, turnId } satisfies Notice);
-    const given = {
+    const fields = {
       session: part(sessionId),
       turn: part(turnId),
       position,
@@ -78,9 +81,9 @@ export class RedisTranscript {
       notice,
     };
     const root = this.#roots.workspace(workspaceId);
-    const found = (await this.#link.run('read-output-after', root, given)) as RedisReply[] | null;
-    if (found === null) return null;
-    const [row, points, bytes, flying] = found as unknown as [Buffer, number, Buffer, RedisReply[] | undefined];
+    const answer = (await this.#link.run('read-output-after', root, fields)) as RedisReply[] | null;
+    if (answer === null) return null;
+    const [row, points, bytes, flying] = answer as unknown as [Buffer, number, Buffer, RedisReply[] | undefined];
     const turn = unpackRow<Turn>(row);
     const calls = turn.calls === undefined ? callsOf(flying) : await this.#callsOf(workspaceId, turn);
     // A reader in another process waits for a replica too, as the owner does before it sends this text.

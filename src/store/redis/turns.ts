@@ -153,11 +153,11 @@ export class RedisTurns implements TurnStore {
   ): Promise<Renewed> {
     const lease = leaseUntilMs - nowMs;
     this.#orphans.noteLease(workspaceId, lease);
-    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
+    const fields = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
     const [outcome, stop] = (await this.#link.run(
       'renew-turn',
       this.#roots.workspace(workspaceId),
-      given,
+      fields,
     )) as RedisReply[];
     return stop === undefined || stop === null
       ? (textOfReply(outcome) as 'renewed' | 'fenced')
@@ -169,9 +169,9 @@ export class RedisTurns implements TurnStore {
     { epoch, owner }: Fence,
     points: number,
   ): Promise<Released> {
-    const given = { session: part(sessionId), turn: part(turnId), epoch, owner, points };
+    const fields = { session: part(sessionId), turn: part(turnId), epoch, owner, points };
     return textOfReply(
-      (await this.#link.run('release-output', this.#roots.workspace(workspaceId), given)) as RedisReply,
+      (await this.#link.run('release-output', this.#roots.workspace(workspaceId), fields)) as RedisReply,
     ) as Released;
   }
 
@@ -186,7 +186,7 @@ export class RedisTurns implements TurnStore {
   }: StepTurn): Promise<AppendResult> {
     const ended = amends === undefined ? 0 : endedCalls(amends.message);
     const open = calls.map((call) => (hasEnded(call) ? '0' : '1')).join('');
-    const given = {
+    const fields = {
       session: part(sessionId),
       turn: part(turnId),
       epoch,
@@ -198,7 +198,7 @@ export class RedisTurns implements TurnStore {
       calls: calls.map((call) => packRow(call)),
     };
     const [outcome, stop] = await this.#place([from], () =>
-      this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), given),
+      this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), fields),
     );
     return stop === undefined || stop === null
       ? (textOfReply(outcome) as 'stored' | 'fenced')
@@ -212,7 +212,7 @@ export class RedisTurns implements TurnStore {
     nowMs: number,
   ): Promise<boolean> {
     const lease = leaseUntilMs - nowMs;
-    const given = {
+    const fields = {
       session: part(sessionId),
       turn: part(turnId),
       reason,
@@ -222,7 +222,7 @@ export class RedisTurns implements TurnStore {
       sessionId,
       turnId,
     };
-    const inFlight = (await this.#link.runDurable('request-stop', this.#roots.workspace(workspaceId), given)) === 1;
+    const inFlight = (await this.#link.runDurable('request-stop', this.#roots.workspace(workspaceId), fields)) === 1;
     if (inFlight) this.#orphans.noteLease(workspaceId, lease);
     return inFlight;
   }
@@ -274,8 +274,8 @@ export class RedisTurns implements TurnStore {
   }
 
   async claim({ workspaceId, sessionId, turnId }: TurnPlace): Promise<boolean> {
-    const given = { session: part(sessionId), turn: part(turnId) };
-    return (await this.#link.runDurable('claim-turn', this.#roots.workspace(workspaceId), given)) === 1;
+    const fields = { session: part(sessionId), turn: part(turnId) };
+    return (await this.#link.runDurable('claim-turn', this.#roots.workspace(workspaceId), fields)) === 1;
   }
 
   async takeOver(place: TurnPlace, owner: string, leaseUntilMs: number, nowMs: number): Promise<TakenOver | null> {

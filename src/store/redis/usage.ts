@@ -30,14 +30,14 @@ export class RedisUsage implements UsageStore {
     speechCharacters,
     transcriptionSeconds,
   }: CountUsage): Promise<void> {
-    const given = {
+    const fields = {
       write: id,
       account: account(assistantId, keyId),
       countedAt: at,
       speech: speechCharacters,
       seconds: transcriptionSeconds,
     };
-    await this.#link.runDurable('count-usage', this.#roots.workspace(workspaceId), given);
+    await this.#link.runDurable('count-usage', this.#roots.workspace(workspaceId), fields);
   }
 
   async read(workspaceId: string, query: UsageQuery): Promise<UsageBucket[]> {
@@ -60,8 +60,8 @@ export class RedisUsage implements UsageStore {
       const end = Math.min(to, start + limits.scanRowsMax * step, grain === 'hour' ? Infinity : hourEnd);
       const fields = Array.from({ length: Math.ceil((end - start) / step) }, (_, index) => start + index * step);
       const hash = grain === 'hour' ? key : `${key}:${floorTo(start, hourSeconds)}`;
-      const found = (await this.#link.send(hash, 'HMGET', hash, ...fields)) as RedisReply[];
-      for (const [index, counts] of found.entries()) {
+      const values = (await this.#link.send(hash, 'HMGET', hash, ...fields)) as RedisReply[];
+      for (const [index, counts] of values.entries()) {
         if (counts !== null) sums.add(fields[index]!, textOfReply(counts).split(',').map(Number));
       }
       start = end;

@@ -31,17 +31,17 @@ function isContext(kind: HistoryKind, context: unknown): boolean {
 /** `record.machine` if the actor's machine cannot continue from it; null if it can, or the row has none. */
 export function machineProblem(row: DumpRow): string | null {
   if (row.type !== 'assistant' && row.type !== 'key' && row.type !== 'session') return null;
-  const found = migrated(kinds[row.type], row.record.machine);
-  if (found === null || !isContext(row.type, found.context)) return 'record.machine';
-  return row.type === 'session' && !isSessionState(found, row.record) ? 'record.machine' : null;
+  const snapshot = migrated(kinds[row.type], row.record.machine);
+  if (snapshot === null || !isContext(row.type, snapshot.context)) return 'record.machine';
+  return row.type === 'session' && !isSessionState(snapshot, row.record) ? 'record.machine' : null;
 }
 
 /** A session names its turn while one streams, and the time of its end afterwards. */
 function isSessionState({ state, context }: Snapshot, { expiresAt }: Session): boolean {
-  const found = context as SessionContext;
+  const session = context as SessionContext;
   const isOver = state === 'ended' || state === 'expired';
-  if (found.expiresAt !== expiresAt || isOver !== (found.endedAt !== null)) return false;
-  return isOver || (state === 'streaming') === (found.activeTurnId !== null);
+  if (session.expiresAt !== expiresAt || isOver !== (session.endedAt !== null)) return false;
+  return isOver || (state === 'streaming') === (session.activeTurnId !== null);
 }
 
 /** The first step that its machine could not have taken, or null. */

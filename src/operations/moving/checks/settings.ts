@@ -120,10 +120,10 @@ function keyProblem({ name, assistantIds, expiresAt, limits: given, digest }: Ke
  * A bucket holds no more than its ceiling, and owes no more than that. Ceilings change, so the highest one bounds it.
  */
 function budgetsProblem({ budgets }: DumpRow & { type: 'key' }): string | null {
-  const found = Object.entries(budgets).find(
+  const excess = Object.entries(budgets).find(
     ([, bucket]) => Math.abs(bucket.level) > limits.ceilingMax * unitsPerRequest,
   );
-  return found === undefined ? null : `budgets.${found[0]}.level`;
+  return excess === undefined ? null : `budgets.${excess[0]}.level`;
 }
 
 function sessionProblem({

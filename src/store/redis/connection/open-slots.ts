@@ -157,8 +157,8 @@ export class OpenSlots {
   async #ask(map: object): Promise<void> {
     const at = this.#clock.monotonic();
     const doubted = new Set([...(this.#last?.open ?? []), ...this.#noted]);
-    const known = this.#cluster.primaries();
-    const reported = new Map(await Promise.all(known.map((primary) => this.#hear(primary))));
+    const primaries = this.#cluster.primaries();
+    const reported = new Map(await Promise.all(primaries.map((primary) => this.#hear(primary))));
     const addresses = new Set([...reported.values()].flatMap(({ slotless }) => slotless));
     const others = [...addresses]
       .filter((address) => !reported.has(address))
@@ -167,7 +167,7 @@ export class OpenSlots {
       reported.set(address, report);
     const open = new Set([...reported.values()].flatMap((report) => report.open));
     for (const slot of open) doubted.delete(slot);
-    const split = await this.#split([...doubted], [...known, ...others]);
+    const split = await this.#split([...doubted], [...primaries, ...others]);
     for (const slot of [...open, ...doubted]) this.#noted.delete(slot);
     for (const slot of split) open.add(slot);
     // The slot may have a new owner by now, and no step is sent to learn that from the old one.

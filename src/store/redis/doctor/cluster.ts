@@ -46,14 +46,14 @@ export async function clusterState(node: Node): Promise<Finding> {
       .map((line) => line.split(':', 2) as [string, string]),
   );
   const [state, served] = [facts.get('cluster_state'), Number(facts.get('cluster_slots_ok'))];
-  const found = `state ${state}, ${served} of ${slotsAll} slots served by ${facts.get('cluster_size')} primaries`;
+  const coverage = `state ${state}, ${served} of ${slotsAll} slots served by ${facts.get('cluster_size')} primaries`;
   if (served < slotsAll) {
     return fail(
-      found,
+      coverage,
       `Workspaces in the other slots answer 503. Start the primaries that are down again; slots that they no longer have: redis-cli --cluster fix ${node.address}.`,
     );
   }
-  return state === 'ok' ? ok(found) : fail(found, `redis-cli --cluster check ${node.address} says why.`);
+  return state === 'ok' ? ok(coverage) : fail(coverage, `redis-cli --cluster check ${node.address} says why.`);
 }
 
 /** Whether a primary has a slot that is on its way from or to another. */
@@ -86,10 +86,10 @@ export function replicasOf(
     );
   }
   if (all.length === 0) return cluster ? warn('no replica: its slots are gone with it', `${add}.`) : ok('none');
-  const found = `${following.length} of ${all.length} in sync`;
-  if (following.length === all.length) return ok(found);
+  const replication = `${following.length} of ${all.length} in sync`;
+  if (following.length === all.length) return ok(replication);
   return warn(
-    found,
+    replication,
     'Look at INFO replication on the primary and the log of the replica that lags, and at the network between the two.',
   );
 }

@@ -11,9 +11,11 @@ import type { ServerFacts, Node, Timing } from './node.ts';
 const oldest = '6.0.0';
 
 export function version(node: ServerFacts): Finding {
-  const found = node.fact('redis_version');
-  const older = found.localeCompare(oldest, 'en', { numeric: true }) < 0;
-  return older ? fail(`Redis ${found}`, `parley needs Redis ${oldest} or later: upgrade it.`) : ok(`Redis ${found}`);
+  const version = node.fact('redis_version');
+  const older = version.localeCompare(oldest, 'en', { numeric: true }) < 0;
+  return older
+    ? fail(`Redis ${version}`, `parley needs Redis ${oldest} or later: upgrade it.`)
+    : ok(`Redis ${version}`);
 }
 
 export function loading(node: ServerFacts): Finding {
@@ -50,13 +52,13 @@ export async function appendOnlyFile(node: Node, allowVolatile: boolean): Promis
 }
 
 export function lastWrites(node: ServerFacts): Finding {
-  const said = (name: string): boolean => !['', 'ok'].includes(node.fact(name));
+  const reportsFailure = (name: string): boolean => !['', 'ok'].includes(node.fact(name));
   const look = 'Look at the disk of Redis (space, rights of its dir) and into its log';
-  if (said('aof_last_write_status'))
+  if (reportsFailure('aof_last_write_status'))
     return fail('The last write of the append-only file failed, so Redis refuses writes.', `${look}.`);
-  if (said('rdb_last_bgsave_status'))
+  if (reportsFailure('rdb_last_bgsave_status'))
     return fail('The last BGSAVE failed, so Redis may refuse writes (MISCONF).', `${look}, then redis-cli BGSAVE.`);
-  if (said('aof_last_bgrewrite_status'))
+  if (reportsFailure('aof_last_bgrewrite_status'))
     return warn(
       'The last rewrite of the append-only file failed, so it grows.',
       `${look}, then redis-cli BGREWRITEAOF.`,
@@ -82,10 +84,10 @@ export async function eviction(node: Node): Promise<Finding> {
 export function memory(node: ServerFacts): Finding {
   const [used, most] = [Number(node.fact('used_memory')), Number(node.fact('maxmemory'))];
   if (!(most > 0)) return ok(`${bytes(used)} used, no maxmemory`);
-  const found = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
+  const usage = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
   const advice = `redis-cli CONFIG SET maxmemory BYTES with more than ${most}, then CONFIG REWRITE; or shorten the retention of the workspaces (retention_days, by PATCH /console/api/workspaces/ID).`;
-  if (used >= most) return fail(`${found}: every write is refused`, advice);
-  return used >= most * limits.doctorMemoryShare ? warn(found, advice) : ok(found);
+  if (used >= most) return fail(`${usage}: every write is refused`, advice);
+  return used >= most * limits.doctorMemoryShare ? warn(usage, advice) : ok(usage);
 }
 
 /**
@@ -94,10 +96,10 @@ export function memory(node: ServerFacts): Finding {
  */
 export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
   const away = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);
-  const found = `${(Math.abs(aheadMs) / 1000).toFixed(3)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} ours`;
-  if (away <= limits.doctorClockMs) return ok(found);
+  const difference = `${(Math.abs(aheadMs) / 1000).toFixed(3)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} ours`;
+  if (away <= limits.doctorClockMs) return ok(difference);
   return warn(
-    found,
+    difference,
     'Deadlines and dates go by the clock of Redis, so they are wrong by as much as that is, and log lines by as much as ours is: run a time service (chronyd, systemd-timesyncd) on both machines.',
   );
 }
