@@ -72,7 +72,7 @@ export const assistantFlags = (command: Command): Command =>
     )
     .option(
       '--tool <id|name>',
-      'a tool that it may call, in place of those it has; may be given several times, and an empty one takes all away',
+      'a tool that it may call, in place of those it has; may be given several times, and an empty one removes all',
       gather,
     )
     .option(

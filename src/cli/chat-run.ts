@@ -148,7 +148,7 @@ class Chat {
   async #leave(sessionId: string): Promise<void> {
     const { keep, once, session } = this.#options;
     if (keep || (once !== undefined && session !== undefined)) {
-      this.#view.note(`The session stays open; go on with --session ${sessionId}`);
+      this.#view.note(`The session stays open; continue it with --session ${sessionId}`);
       return;
     }
     // A separate client, which does not share the conversation's waits; and it makes no second attempt.

@@ -12,7 +12,7 @@ export function registerChat(program: Command, io: Io): void {
       '--key <key>',
       'the API key to use (PARLEY_API_KEY; default: one made for this conversation and revoked at its end)',
     )
-    .option('--session <id>', 'go on with this session')
+    .option('--session <id>', 'continue this session')
     .option('--once <message>', 'send one message, print the reply and leave')
     .option('--visitor <name=value>', 'a visitor field; may be given several times', gather)
     .option('--keep', 'leave the session open at the end')

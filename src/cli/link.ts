@@ -24,7 +24,7 @@ export function registerLink(program: Command, io: Io): void {
   const link = program.command('link').description("an assistant's public link: turn it on, show it, turn it off");
   link.addHelpText('after', examples);
   const ceiling = wholeNumber(0, limits.ceilingMax);
-  addConnectionOptions(addCommand(link, 'create', 'turn the link on, under limits of its own'))
+  addConnectionOptions(addCommand(link, 'create', 'turn the link on, with its limits'))
     .requiredOption('--slug <name>', 'the name in its address: a-z, 0-9 and -')
     .option('--widget', 'turn the widget on as well')
     .option('--origin <origin>', 'a site that may use it, as https://shop.example; may be given several times', gather)

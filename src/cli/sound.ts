@@ -103,7 +103,7 @@ export function microphone(env: Environment): Sound {
   const recorder = firstInstalled(recorders, env);
   if (recorder === null)
     throw new UsageFailure(
-      `Nothing to record with is installed (${names(recorders)}). Say a file instead: --from hello.wav.`,
+      `No recording program is installed (${names(recorders)}). Send a file instead: --from hello.wav.`,
     );
   return new Sound(recorder, 'record');
 }

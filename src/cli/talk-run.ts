@@ -103,7 +103,7 @@ async function talk(
       await parley.sessions
         .end(session.id)
         .catch((error: unknown) => note(io, `The session could not be ended: ${failureLine(error)}`));
-    else if (!options.json) note(io, `The session stays open; go on with --session ${session.id}`);
+    else if (!options.json) note(io, `The session stays open; continue it with --session ${session.id}`);
   }
 }
 

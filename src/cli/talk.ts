@@ -12,16 +12,16 @@ export function registerTalk(program: Command, io: Io): void {
       '--key <key>',
       'the API key to use (PARLEY_API_KEY; default: one made for this call and revoked at its end)',
     )
-    .option('--session <id>', 'go on with this session')
+    .option('--session <id>', 'continue this session')
     .option('--visitor <name=value>', 'a visitor field; may be given several times', gather)
     .option(
       '--voice [id]',
-      "nothing to choose: a call is spoken, with the assistant's voice, which `parley assistants update NAME --voice-id ID` sets",
+      "not available: a call uses the assistant's voice, which `parley assistants update NAME --voice-id ID` sets",
     )
     .option('--headphones', 'the microphone does not hear the reply, so speech may cut it')
     .option(
       '--from <file>',
-      'say this WAV file instead of listening to the microphone; - is stdin; several are said one after the other',
+      'send this WAV file instead of the microphone; - is stdin; may be given several times',
       gather,
     )
     .option('--keep', 'leave the session open at the end')

@@ -112,7 +112,7 @@ const settingOptions = (command: Command, byDefault: (value: string) => string):
   command
     .option(
       '--tool-url <url>',
-      'where its calls go; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server',
+      'address that gets the tool calls; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server',
     )
     .option('--credential <id>', "a credential of the kind tool, for the URL's origin")
     .addOption(
@@ -140,7 +140,7 @@ const settingOptions = (command: Command, byDefault: (value: string) => string):
     )
     .option(
       '--timeout-seconds <number>',
-      `time of a call${byDefault(String(limits.toolTimeoutSeconds))}`,
+      `maximum seconds of a tool call${byDefault(String(limits.toolTimeoutSeconds))}`,
       wholeNumber(1, limits.toolTimeoutSecondsMax),
     )
     .option('--calls-per-minute <number>', `calls a minute${byDefault('no limit')}`, wholeNumber(1, limits.ceilingMax))
@@ -213,7 +213,7 @@ const update =
         ),
       );
       if (Object.keys(body).length === 0 && apiKey === undefined)
-        throw new UsageFailure('Say what to change: `parley tools update --help` has the options.');
+        throw new UsageFailure('Name a setting to change: `parley tools update --help` has the options.');
       const path = await pathOf(connection, selector);
       const url =
         options.toolUrl ??

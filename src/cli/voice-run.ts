@@ -182,7 +182,7 @@ export async function runListen(io: Io, file: string, options: ListenOptions): P
   } finally {
     heard.end();
   }
-  if (!heard.anything) note(io, 'Nothing was said.');
+  if (!heard.anything) note(io, 'The audio contains no speech.');
 }
 
 export const voices = (io: Io, options: VoicesOptions): Promise<void> =>

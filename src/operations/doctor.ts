@@ -45,7 +45,7 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
 const ignoredByServer = (variables: readonly string[]): Finding =>
   warn(
     `${variables.join(', ')}: ignored, because Kubernetes sets such variables for a service`,
-    'Set PARLEY_MANAGEMENT_PORT for a separate port, or enableServiceLinks: false in the pod to be rid of them.',
+    'Set PARLEY_MANAGEMENT_PORT for a separate port, or enableServiceLinks: false in the pod to remove these variables.',
   );
 
 /** The setting that says that a proxy stands in front: the server itself speaks no TLS. */

@@ -57,7 +57,9 @@ export async function openManagementPort(config: Config, desk: ServiceDesk): Pro
     if (code === 'EADDRINUSE')
       throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which is in use on ${config.host}.`);
     if (code === 'EACCES')
-      throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which may not be listened on.`);
+      throw new SettingError(
+        `PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which may not be listened on by this user. Choose a port from 1024 on.`,
+      );
     throw error;
   }
 }

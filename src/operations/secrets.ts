@@ -75,7 +75,7 @@ function read(folder: string, { name, variable, charactersMin, advice }: Kept): 
     secret = readFileSync(join(folder, name), 'utf8').trim();
   } catch (error) {
     throw new SettingError(
-      `${variable} is not set, and ${name} in the data folder is no file that can be read (${(error as NodeJS.ErrnoException).code}).`,
+      `${variable} is not set, and ${name} in the data folder cannot be read (${(error as NodeJS.ErrnoException).code}).`,
     );
   }
   if (codePoints(secret) >= charactersMin) return secret;

@@ -41,7 +41,7 @@ export class RecordShape implements FieldNames {
   /** Throws if a later version, which has more fields, wrote the values: they would be lost with the next write. */
   recordOf(values: readonly unknown[]): object {
     if (values.length > this.names.length)
-      throw new Error(`The row has a field behind ${this.names.at(-1)}, which this version does not know.`);
+      throw new Error(`The row has a field after ${this.names.at(-1)}, which this version does not know.`);
     const record: Fields = {};
     for (let index = 0; index < values.length; index++) {
       const [value, shape] = [values[index], this.within[index] ?? null];

@@ -263,7 +263,7 @@ t.test('a secret kept in the data folder is as long as one that is set, and is a
     await mkdir(join(folder, 'data', name));
     t.equal(
       secretsRefusal(folder),
-      `${variable} is not set, and ${name} in the data folder is no file that can be read (EISDIR).`,
+      `${variable} is not set, and ${name} in the data folder cannot be read (EISDIR).`,
     );
     await rm(join(folder, 'data', name), { recursive: true });
   }

@@ -189,7 +189,7 @@ t.test('required visitor fields: named if they are missing, sent in their type',
 
 t.test('going on with a session leaves it open; --keep leaves a new one open', async (t) => {
   const server = await api(t, { [`POST ${chatPath}`]: answering(...reply('Hello')) });
-  const note = `The session stays open; go on with --session ${session.id}\n`;
+  const note = `The session stays open; continue it with --session ${session.id}\n`;
   t.strictSame(await run(['chat', '--once', 'Hi', '--keep'], { env: withKey(server) }), {
     code: 0,
     stdout: 'Hello\n',

@@ -834,7 +834,7 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
     { method: 'DELETE', path: `${base}/credentials/${id('crd', 'a')}` },
     'a credential of no tool does not stay',
   );
-  t.match(await said(['update', 'Docs']), { code: 2, stderr: /Say what to change/ });
+  t.match(await said(['update', 'Docs']), { code: 2, stderr: /Name a setting to change/ });
   for (const wrong of [
     ['--timeout-seconds', '121'],
     ['--approval', 'sometimes'],

@@ -95,7 +95,7 @@ t.test('refusals before a call', async (t) => {
   t.match(await run(['talk'], { env }), {
     code: 2,
     stderr:
-      /^parley: Nothing to record with is installed \(arecord, rec, parecord or ffmpeg\)\. Say a file instead: --from hello\.wav\.\n$/,
+      /^parley: No recording program is installed \(arecord, rec, parecord or ffmpeg\)\. Send a file instead: --from hello\.wav\.\n$/,
   });
   await program('arecord', 'exec /bin/cat');
   t.match(await run(['talk'], { env: { ...env, PATH: folder } }), {
@@ -153,7 +153,7 @@ t.test('a microphone and a loudspeaker, until Ctrl-C; a long thought has a soft 
   talking.kill('SIGINT');
   const { code, stdout, stderr } = await talking.finished;
   t.match(stdout, /^slow> Good day\.\n(.*\n)*slow> word word word word  \d+ ms\n$/);
-  t.match(stderr, /^The session stays open; go on with --session ses_\w+\n$/);
+  t.match(stderr, /^The session stays open; continue it with --session ses_\w+\n$/);
   t.equal(code, 0);
   const played = await readFile(join(folder, 'played'));
   t.ok(played.length > 19 * 20 * 32);

@@ -102,7 +102,7 @@ t.test('audio that cannot be transcribed', async (t) => {
   t.strictSame(await run(['listen', inFolder('silence.wav')], { env }), {
     code: 0,
     stdout: '',
-    stderr: 'Nothing was said.\n',
+    stderr: 'The audio contains no speech.\n',
   });
   const [mp3, none] = [inFolder('b.mp3'), inFolder('none.wav')];
   t.strictSame(await run(['listen', mp3], { env }), {

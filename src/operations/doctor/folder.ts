@@ -83,7 +83,7 @@ async function folderCheck(folder: string): Promise<Finding> {
   if (status instanceof Error) {
     const above = await nearest(path);
     if (status.code !== 'ENOENT')
-      return fail(`${path} cannot be used (${status.code})`, `Mend the path, or ${elsewhere}`);
+      return fail(`${path} cannot be used (${status.code})`, `Correct the path, or ${elsewhere}`);
     const closed = await problem(above, constants.W_OK | constants.X_OK);
     if (closed === null) return ok(`${path} is not there yet; the first start makes it`);
     return fail(

@@ -32,7 +32,7 @@ async function portOf(variable: string, port: number, config: Ports, clock: Cloc
     if (code === 'EACCES')
       return fail(`${port} on ${host} may not be listened on`, `Choose a port from 1024 on with ${variable}.`);
     return fail(
-      `${host} is no address of this machine (${code})`,
+      `${host} is not an address of this machine (${code})`,
       'Correct HOST: 127.0.0.1, 0.0.0.0 for all, or an address that ip addr shows.',
     );
   }
@@ -47,7 +47,7 @@ async function whoHas(variable: string, port: number, { host, managementPort }: 
   try {
     const alive = await ask(port, '/healthz');
     if (!alive.headers.get('x-request-id')?.startsWith('req_') || (await alive.text()) !== '{"status":"ok"}')
-      throw new Error('Somebody else.');
+      throw new Error('Another program answers on this port.');
     const ready = await ask(managementPort || port, '/readyz').catch(() => null);
     if (ready === null)
       return warn(

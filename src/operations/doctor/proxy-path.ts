@@ -16,7 +16,7 @@ export async function proxyPath(url: string, clock: Clock, config: Pick<Config, 
   const address = URL.canParse(url) ? new URL('/healthz', url) : null;
   if (address === null || !/^https?:$/.test(address.protocol))
     return fail(
-      `${url} is no address of HTTP`,
+      `${url} is not an HTTP address`,
       'Give the address as clients have it: parley doctor --url https://parley.example.com.',
     );
   const aborted = new AbortController();
@@ -41,9 +41,12 @@ function judged({ status, headers }: Response, address: URL, config: Pick<Config
   const location = headers.get('location');
   if (status >= 300 && status < 400 && location !== null && URL.canParse(location, address.href)) {
     const { origin } = new URL(location, address);
-    return fail(`${address.origin} leads to ${origin} (${status})`, `Look there: parley doctor --url ${origin}`);
+    return fail(
+      `${address.origin} leads to ${origin} (${status})`,
+      `Check that address: parley doctor --url ${origin}`,
+    );
   }
-  return fail(`${address} answers ${status}, and not from a parley`, correction);
+  return fail(`${address} answers ${status}, but the response is not from parley`, correction);
 }
 
 /**
@@ -75,7 +78,7 @@ function otherScheme(found: string, protocol: string, publicUrl: string | null):
   if (protocol === 'http:')
     return fail(
       found,
-      'Let the proxy send the scheme of each request as X-Forwarded-Proto: who comes by plain HTTP is taken for safe.',
+      'Let the proxy send the scheme of each request as X-Forwarded-Proto: without it the server takes plain HTTP for a secure connection.',
     );
   const advice =
     "Let the proxy send X-Forwarded-Proto (docs/many-processes), and name the proxy's address in PARLEY_TRUSTED_PROXIES";

@@ -77,7 +77,7 @@ export async function* readLines(
       lineBytes += bytes.length - from;
       if (lineBytes > limits.movingLineBytesMax)
         throw new DumpRefused(
-          `The file has a line of more than ${limits.movingLineBytesMax} bytes: it is no export of parley.`,
+          `The file has a line of more than ${limits.movingLineBytesMax} bytes: it is not an export of parley.`,
         );
     }
   } catch (error) {

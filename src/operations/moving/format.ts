@@ -78,20 +78,21 @@ export function headerOf(line: string | undefined): Header {
   header ??= Compile(Header);
   const value = parsed(line, 1) as Header;
   if (value?.type !== 'header')
-    throw new DumpRefused('The file is no export of parley: its first line is not a header.');
+    throw new DumpRefused('The file is not an export of parley: its first line is not a header.');
   if (value.format > dumpFormat) {
     throw new DumpRefused(
       `The file has format ${value.format}, of parley ${value.version}; this version reads formats up to ${dumpFormat}. Import it with that version or a later one.`,
     );
   }
-  if (!header.Check(value)) throw new DumpRefused('The header on line 1 is not as it must be.');
+  if (!header.Check(value))
+    throw new DumpRefused('The header on line 1 lacks fields or has wrong ones. Export again, or copy the file again.');
   return value;
 }
 
 export function refuseForeign({ secret: fingerprint }: Header, secret: string): void {
   if (fingerprint === fingerprintOf(secret)) return;
   throw new DumpRefused(
-    'The file was exported under another PARLEY_SECRET. Set PARLEY_SECRET to that of the exported installation: the PARLEY_SECRET of its servers, or else the file "secret" in its data folder.',
+    'The file was exported under another PARLEY_SECRET. Set PARLEY_SECRET to the secret of the exported installation: the PARLEY_SECRET of its servers, or else the file "secret" in its data folder.',
   );
 }
 
@@ -118,20 +119,27 @@ function rowAt(value: unknown, number: number, tally: RowDigest, line: string, o
     tally.add(row.type, line);
     return row;
   } catch (error) {
-    if (error instanceof RowProblem) throw new DumpRefused(`Line ${number} cannot be taken in: ${error.message}.`);
+    if (error instanceof RowProblem) throw new DumpRefused(`Line ${number} cannot be imported: ${error.message}.`);
     throw error;
   }
 }
 
 function close(value: unknown, number: number, tally: RowDigest): void {
   closing ??= Compile(Closing);
-  if (!closing.Check(value)) throw new DumpRefused(`The closing line ${number} is not as it must be.`);
+  if (!closing.Check(value))
+    throw new DumpRefused(
+      `The closing line ${number} lacks fields or has wrong ones. Export again, or copy the file again.`,
+    );
   const { rows, sha256 } = value as Closing;
   const stated = Object.values(rows).reduce((sum, count) => sum + count, 0);
   if (stated !== tally.rows)
-    throw new DumpRefused(`The file has ${tally.rows} rows where its closing line says ${stated}: it is not whole.`);
+    throw new DumpRefused(
+      `The file has ${tally.rows} rows, but its closing line says ${stated}: rows are missing. Export again, or copy the file again.`,
+    );
   if (tally.closing().sha256 !== sha256)
-    throw new DumpRefused('The rows do not have the checksum of the closing line: the file was changed or damaged.');
+    throw new DumpRefused(
+      'The rows do not match the checksum of the closing line: the file was changed or damaged. Export again, or copy the file again.',
+    );
 }
 
 function parsed(line: string, number: number): unknown {

@@ -134,7 +134,7 @@ async function runRule(rule: () => Finding | Promise<Finding>): Promise<Finding>
   } catch (error) {
     return fail(
       `no answer: ${(error as Error).message || 'no answer in time'}`,
-      'Look into the log of Redis, and run this again.',
+      'Read the log of Redis, correct the fault, and run this command again.',
     );
   }
 }
@@ -146,8 +146,8 @@ const unanswered = (error: Error, { user }: Node): Finding =>
         `redis-cli ACL SETUSER ${user} +info, or run this as a user that may.`,
       )
     : fail(
-        `Redis does not tell about itself: ${error.message || 'no answer in time'}`,
-        'Look into the log of Redis, and run this again.',
+        `Redis does not answer INFO: ${error.message || 'no answer in time'}`,
+        'Read the log of Redis, correct the fault, and run this command again.',
       );
 
 function kindOf(node: Node, cluster: boolean): Finding {
@@ -158,12 +158,12 @@ function kindOf(node: Node, cluster: boolean): Finding {
       'Give the address of the primary that it watches: SENTINEL GET-MASTER-ADDR-BY-NAME.',
     );
   if (cluster && mode !== 'cluster')
-    return fail('This Redis is no cluster.', 'Write redis: instead of redis-cluster: in PARLEY_STORE.');
+    return fail('This Redis is not a cluster.', 'Write redis: instead of redis-cluster: in PARLEY_STORE.');
   if (!cluster && mode === 'cluster')
     return fail('This Redis is a member of a cluster.', 'Write redis-cluster: instead of redis: in PARLEY_STORE.');
   if (!cluster && role === 'slave') {
     return fail(
-      `This Redis is a replica and takes no writes.`,
+      `This Redis is a replica and refuses writes.`,
       `Give the address of its primary in PARLEY_STORE: ${node.fact('master_host')}:${node.fact('master_port')}.`,
     );
   }
@@ -196,7 +196,7 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
         'records',
         fail(
           `The records cannot be read: ${(error as Error).message}`,
-          'Look into the log of Redis, and run this again.',
+          'Read the log of Redis, correct the fault, and run this command again.',
         ),
       ),
     ];

@@ -181,7 +181,7 @@ export class RedisLink {
   ): Promise<T> {
     // A call that was given up still counts until its connection answers or is closed: this bounds the memory.
     if (this.#pending >= limits.redisCallsMax)
-      return Promise.reject(new StoreUnavailable('Too many calls wait for Redis.'));
+      return Promise.reject(new StoreUnavailable('Too many commands wait for Redis.'));
     return new Promise((resolve, reject) => {
       let over = false;
       const end = (settle: () => void): void => {

@@ -92,7 +92,7 @@ t.test('the port: free, or somebody else has it, or an address that is not ours'
   });
   t.match((await diagnose({ PARLEY_STORE: 'memory:', PORT: port, HOST: '192.0.2.1' })).of('port'), {
     status: 'fail',
-    found: /no address of this machine/,
+    found: /not an address of this machine/,
   });
 });
 
@@ -197,7 +197,7 @@ t.test('why a Redis cannot be reached', async (t) => {
   const place = { address: 'redis.example:6379', secure: false, named: false };
   const said = (code: string, message = ''): string =>
     troubleOf(Object.assign(new Error(message), { code }), place).found;
-  t.equal(said('ENOTFOUND'), 'The name of redis.example:6379 is not known here.');
+  t.equal(said('ENOTFOUND'), 'The host name of redis.example:6379 cannot be resolved.');
   t.equal(said('EHOSTUNREACH'), 'redis.example:6379 cannot be reached (EHOSTUNREACH).');
   t.equal(said('ECONNRESET'), 'redis.example:6379 closes the connection at once.');
   t.equal(
@@ -209,7 +209,7 @@ t.test('why a Redis cannot be reached', async (t) => {
     'redis.example:6379 is older than Redis 6.0.',
   );
   t.equal(said('', 'DENIED Redis is running in protected mode'), 'redis.example:6379 is in protected mode.');
-  t.equal(said('', 'ERR max number of clients reached'), 'redis.example:6379 has no connection left.');
+  t.equal(said('', 'ERR max number of clients reached'), 'redis.example:6379 has reached its limit of connections.');
   t.equal(said('', 'ERR odd'), 'redis.example:6379: ERR odd');
 });
 

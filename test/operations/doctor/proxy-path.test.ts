@@ -74,7 +74,7 @@ for (const proxy of documented.proxies) {
       t.match(await examine({ ...good, url: good.plainUrl }), {
         status: 'fail',
         found: new RegExp(`^${good.plainUrl} leads to https://127\\.0\\.0\\.1(?::\\d+)? \\(308\\)$`),
-        advice: /^Look there: parley doctor --url https:/,
+        advice: /^Check that address: parley doctor --url https:/,
       });
       t.match(await examine({ ...good, authority: bad.authority }), {
         status: 'fail',
@@ -123,13 +123,13 @@ t.test('a proxy that takes plain HTTP for TLS', async (t) => {
 t.test('somebody else, nobody, and no address', async (t) => {
   t.match(await found(await other(t, 502)), {
     status: 'fail',
-    found: /answers 502, and not from a parley/,
+    found: /answers 502, but the response is not from parley/,
     advice: /the proxy/,
   });
   t.match(await found(await other(t, 505)), { status: 'fail', found: /answers 505/ });
   t.match(await found('http://127.0.0.1:1'), { status: 'fail', found: /does not answer/ });
   for (const none of ['parley.example.com', 'ftp://parley.example.com', ''])
-    t.match(await found(none), { status: 'fail', found: /no address of HTTP/ }, none);
+    t.match(await found(none), { status: 'fail', found: /not an HTTP address/ }, none);
   t.equal((await diagnose({ PARLEY_STORE: 'memory:' })).of('url').status, 'not looked at');
 });
 

@@ -60,7 +60,7 @@ t.test('a cluster', { skip }, async (t) => {
     t.same(found.unwell, ['warn reachable', 'warn replicas']);
     t.equal(found.of('reachable').found, `Nothing listens on ${addressOf(replica)}.`);
     t.match(found.of('replicas'), {
-      found: `${addressOf(first)}: no replica: its slots are gone with it`,
+      found: `${addressOf(first)}: no replica: if this server is lost, so are its slots`,
       advice: /add-node/,
     });
     t.same((await examined(replicated)).unwell, ['warn reachable', 'fail replicas']);

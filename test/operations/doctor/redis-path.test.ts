@@ -26,7 +26,7 @@ t.test('a client whose login is refused', { skip }, async (t) => {
   t.same(wrong.unwell, ['fail reachable']);
   t.match(wrong.of('reachable'), { found: /refuses the user name or password/, advice: /PARLEY_STORE/ });
   await server.command('CONFIG', 'SET', 'requirepass', 'pass');
-  t.match((await as('')).of('reachable'), { found: /wants a password, and none is given/ });
+  t.match((await as('')).of('reachable'), { found: /requires a password, and PARLEY_STORE has none/ });
   t.notMatch(JSON.stringify([right, wrong]), 'wrong@');
 });
 

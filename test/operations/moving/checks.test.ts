@@ -293,7 +293,7 @@ t.test(
       await writeFile(path, text);
       for (const from of [path, Readable.from([Buffer.from(text)])]) {
         const there = await inMemory(t);
-        const message = new RegExp(`^Line ${number} cannot be taken in: .*${field}`);
+        const message = new RegExp(`^Line ${number} cannot be imported: .*${field}`);
         await t.rejects(
           importFrom({ target: there.target(), secret, from, onRows: () => {} }),
           { message },
@@ -416,7 +416,7 @@ t.test('parley import refuses the export of a real server with one row changed, 
   ]) {
     t.equal(ran.code, 1);
     const reason = `\`link.origins\` of the assistant ${broken.record.id} has the wrong type or a value that is not allowed`;
-    t.equal(ran.stderr, `parley: Line ${at + 1} cannot be taken in: ${reason}.\n`);
+    t.equal(ran.stderr, `parley: Line ${at + 1} cannot be imported: ${reason}.\n`);
   }
   await writeFile(out, closed(whole));
   t.equal((await run(['import', '--from', out], { env: into })).code, 0);

@@ -59,7 +59,7 @@ export async function clusterState(node: Node): Promise<Finding> {
 /** Whether a primary has a slot that is on its way from or to another. */
 export async function slotsClosed(node: Node): Promise<Finding> {
   const { open } = reportedIn(textOfReply(await node.ask('CLUSTER', 'NODES')));
-  if (open.length === 0) return ok('none is on the move');
+  if (open.length === 0) return ok('no slot is being moved');
   return warn(
     `${open.length === 1 ? `slot ${open[0]} is` : `slots ${open.join(', ')} are`} being moved, or the move was broken off: workspaces there answer 503`,
     `Wait until the move has ended. If nothing moves slots any more: redis-cli --cluster fix ${node.address}.`,
@@ -85,7 +85,8 @@ export function replicasOf(
       `${add}, or PARLEY_DURABILITY=committed.`,
     );
   }
-  if (all.length === 0) return cluster ? warn('no replica: its slots are gone with it', `${add}.`) : ok('none');
+  if (all.length === 0)
+    return cluster ? warn('no replica: if this server is lost, so are its slots', `${add}.`) : ok('none');
   const replication = `${following.length} of ${all.length} in sync`;
   if (following.length === all.length) return ok(replication);
   return warn(

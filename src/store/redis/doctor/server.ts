@@ -76,7 +76,7 @@ export async function eviction(node: Node): Promise<Finding> {
     );
   if (!evicts(policy)) return ok(policy);
   return fail(
-    `maxmemory-policy ${policy}: Redis would throw conversations and keys away when it is full`,
+    `maxmemory-policy ${policy}: Redis would delete conversations and keys when its memory is full`,
     'redis-cli CONFIG SET maxmemory-policy noeviction, then CONFIG REWRITE.',
   );
 }
@@ -100,7 +100,7 @@ export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
   if (away <= limits.doctorClockMs) return ok(difference);
   return warn(
     difference,
-    'Deadlines and dates go by the clock of Redis, so they are wrong by as much as that is, and log lines by as much as ours is: run a time service (chronyd, systemd-timesyncd) on both machines.',
+    'Deadlines and dates use the clock of Redis and log lines use ours, so they disagree by this difference: run a time service (chronyd, systemd-timesyncd) on both machines.',
   );
 }
 
@@ -119,8 +119,8 @@ export async function scriptsLoad(node: Node, scripts: Scripts): Promise<Finding
   if (first === undefined) return ok(`all ${all.length} load`);
   if (first.includes('NOPERM'))
     return warn(
-      'The user may not load scripts (SCRIPT LOAD), so they were not tried; parley itself sends them with EVAL.',
-      `redis-cli ACL SETUSER ${node.user} +script|load, to have them tried.`,
+      'The user may not load scripts (SCRIPT LOAD), so they were not checked; parley itself sends them with EVAL.',
+      `redis-cli ACL SETUSER ${node.user} +script|load, to have them checked.`,
     );
   return fail(
     `${wrong.flat().length} of ${all.length} do not load, ${first}`,

@@ -25,7 +25,7 @@ function byCode(code: string, { address }: Place): Finding | null {
     );
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return fail(
-      `The name of ${address} is not known here.`,
+      `The host name of ${address} cannot be resolved.`,
       'Correct the host in PARLEY_STORE, or the name service of this machine.',
     );
   if (/^E(?:HOSTUNREACH|NETUNREACH|TIMEDOUT)$/.test(code))
@@ -41,7 +41,7 @@ function byCode(code: string, { address }: Place): Finding | null {
   }
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
     return fail(
-      `${address} does not speak TLS as we do (${code}).`,
+      `${address} does not complete a TLS handshake (${code}).`,
       'If this Redis has no TLS write redis: instead of rediss: in PARLEY_STORE.',
     );
   return null;
@@ -58,7 +58,7 @@ function byWord(message: string, { address, named }: Place): Finding | null {
       `Correct them. ${credentials}`,
     );
   if (message.startsWith('NOAUTH'))
-    return fail(`${address} wants a password, and none is given.`, `Add it. ${credentials}`);
+    return fail(`${address} requires a password, and PARLEY_STORE has none.`, `Add the password. ${credentials}`);
   if (message.startsWith('NOPERM'))
     return fail(
       `${address} does not let the user in: ${message}`,
@@ -71,8 +71,8 @@ function byWord(message: string, { address, named }: Place): Finding | null {
     );
   if (/max number of clients/.test(message))
     return fail(
-      `${address} has no connection left.`,
-      'Raise it: CONFIG SET maxclients 10000, then CONFIG REWRITE; CLIENT LIST shows who holds them.',
+      `${address} has reached its limit of connections.`,
+      'Raise the limit: CONFIG SET maxclients 10000, then CONFIG REWRITE; CLIENT LIST shows who holds them.',
     );
   if (/^NOPROTO|unknown command .?HELLO/i.test(message))
     return fail(`${address} is older than Redis 6.0.`, 'Run Redis 7 or later.');
@@ -106,8 +106,6 @@ export function troubleOf(error: unknown, place: Place): Finding {
     return fail(`${address} closes the connection at once.`, advice);
   }
   return (
-    byCode(code, place) ??
-    byWord(message, place) ??
-    fail(`${address}: ${message || code}`, 'Look into the log of Redis.')
+    byCode(code, place) ?? byWord(message, place) ?? fail(`${address}: ${message || code}`, 'Read the log of Redis.')
   );
 }
