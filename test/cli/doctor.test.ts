@@ -10,7 +10,7 @@ import { run, start, type Finished } from './support.ts';
 const doctor = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Finished> =>
   run(['doctor', ...args], { env: { PORT: '0', ...env } });
 
-/** Without the embedded voice, which takes seconds to look at. */
+/** Turns the embedded voice off: checking it takes seconds. */
 const shared = {
   PARLEY_SECRET: 'a-secret-of-the-tests-with-enough-characters',
   PARLEY_OPERATOR_TOKEN: 'operator-token-of-the-tests',

@@ -17,7 +17,7 @@ t.test('parley inspect', async (t) => {
 
 type Environment = Readonly<Record<string, string>>;
 
-/** A session that began, was refused a second turn, and was ended before the first was over. */
+/** A session that began, was refused a second turn, and was ended before the first had ended. */
 async function aLife(house: House): Promise<string> {
   const assistant = await house.assistant({ model: { provider: 'synthetic', name: 'hang_at=2' } });
   const { id } = await house.session(assistant.id);

@@ -1,4 +1,4 @@
-/** How far a long command has come. */
+/** Progress of a long command. */
 import { Writable } from 'node:stream';
 import t from 'tap';
 import { bar, Progress } from '../../src/cli/progress.ts';

@@ -1,4 +1,4 @@
-/** The command, within the test's process or in one of its own, and a server that answers as the contract says. */
+/** The command, within the test's process or in a separate one, and a server that answers as the contract says. */
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** A command that runs: in this process (`begin`), or in one of its own (`start`). */
+/** A command that runs: in this process (`begin`), or in a separate one (`start`). */
 export interface Running {
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -85,7 +85,7 @@ function within(args: readonly string[], options: InnerOptions = {}): Running {
   return running(io, ended, (signal) => void (io.emit(signal) || io.exit(1)));
 }
 
-/** Starts `parley` as it was built, in a process of its own with a clean environment. */
+/** Starts `parley` as it was built, in a separate process with a clean environment. */
 export function start(
   t: Test,
   args: readonly string[],

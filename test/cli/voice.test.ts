@@ -155,7 +155,7 @@ t.test('which assistant speaks', async (t) => {
 });
 
 /**
- * A server whose assistant speaks, and whose socket sends these messages to whoever connects; the environment that
+ * A server whose assistant speaks, and whose socket sends these messages to every client; the environment that
  * leads to it.
  */
 async function hearing(t: Owner, ...messages: readonly object[]): Promise<Record<string, string>> {

@@ -114,7 +114,7 @@ t.test('it is built again after a change, and only then', async (t) => {
   t.equal((await run()).stdout, 'second\n');
 });
 
-/** Where characters beyond ASCII may stand in a program; `@` is a backtick. */
+/** Positions of a program that may hold characters beyond ASCII; `@` is a backtick. */
 const characters = String.raw`
 const tag = (parts: TemplateStringsArray): string => parts.join();
 const seen = [tag@é · 😀@, tag@\· \\·@, @–@, '÷', /^[×·]$/.source.length, ['×', '·', 'Ã', 'Â'].map((one) => /^[×·]$/.test(one)), /^[😀-😂]$/u.test('😁'), /^\·$/.test('·'), { 'ключ': 1 }['ключ'], (/* · */ 2)];
@@ -125,7 +125,7 @@ t.test('characters beyond ASCII are what the source has, wherever they stand in 
   const said = (await run(['chat'])).stdout;
   const seen = JSON.parse(said);
   t.same([seen[0], seen[1], ...seen.slice(5)], ['é · 😀', '· \\·', [true, true, false, false], true, true, 1, 2]);
-  // How a regular expression is written is all that may differ.
+  // The two may differ only in the spelling of a regular expression.
   const served = JSON.parse((await run(['serve'])).stdout);
   t.same(served.toSpliced(4, 1), seen.toSpliced(4, 1), 'the server runs from another form of the program');
   t.notMatch(await readFile(path('dist/server.cjs'), 'latin1'), /[^\0-\x7f]/, 'which is ASCII alone, as it is read');

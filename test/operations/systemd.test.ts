@@ -15,7 +15,7 @@ const boot = fileURLToPath(new URL('systemd/boot.sh', import.meta.url));
 
 const isolate = ['--pid', '--mount', '--net', '--ipc', '--uts', '--cgroup', '--fork', '--mount-proc', '--kill-child'];
 
-/** Why no systemd can be booted here, or false. */
+/** Reason for which systemd cannot be booted here, or false. */
 function whyNoSystemd(): string | false {
   if (spawnSync('/lib/systemd/systemd', ['--version']).status !== 0) return 'systemd is not installed';
   const overlay =

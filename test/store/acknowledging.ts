@@ -1,4 +1,4 @@
-/** A process that tells what its store has acknowledged, line by line, until it is killed: see `lmdb.test.ts`. */
+/** A process that prints each acknowledgement of its store as a line, until it is killed: see `lmdb.test.ts`. */
 import { lmdbStore } from '../../src/store/lmdb.ts';
 import { Scene } from './fixtures.ts';
 

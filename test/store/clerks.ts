@@ -19,7 +19,7 @@ interface Done {
 /** A record is removed so many steps after it was made: a failover that forgot both would leave nothing to be seen. */
 const madeBefore = 10;
 
-/** One clerk, in a workspace of its own and so on a shard of its own. */
+/** One clerk, in a separate workspace and so on one shard. */
 export class Clerk {
   readonly #scene: Scene;
   readonly #done: Done[] = [];
@@ -34,7 +34,7 @@ export class Clerk {
     this.#scene = new Scene(store, Date.now());
   }
 
-  /** How many steps were answered, beside pieces of text. */
+  /** Number of answered steps, without pieces of text. */
   get acknowledged(): number {
     return this.#done.filter(({ what }) => what !== 'text').length;
   }
@@ -126,7 +126,7 @@ export class Clerk {
       const turn = await this.#scene.streaming({ slot: api(Infinity) });
       if (!(await store.turns.requestStop(turn.place, 'aborted', nowMs + 600_000, nowMs)))
         throw new StoreUnavailable('forgotten before');
-      // Its owner is told with its next stored piece.
+      // The owner learns it from its next stored piece.
       return async () => typeof (await turn.append(0, 'a')) === 'object';
     },
     withdrawal: async () => {
@@ -152,7 +152,7 @@ export class Clerk {
   };
 }
 
-/** Where a failover has forgotten the end of a text, the next piece would leave a hole. */
+/** The next piece would leave a hole if a failover has lost the end of a text. */
 function forgottenText(error: Error): null {
   if (error instanceof RangeError) return null;
   throw error;

@@ -1,4 +1,4 @@
-/** The store's time as each of its processes reckons it, whatever their own wall clocks say. */
+/** The store's time as each of its processes estimates it, independent of their wall clocks. */
 import fc from 'fast-check';
 import t from 'tap';
 import { WheelClock, type Clock } from '../../src/base/clock.ts';
@@ -29,7 +29,7 @@ t.test('a reply that was long under way does not make it less exact', async (t) 
   t.equal(time.now(), 5_000_002);
   const asked = own.monotonic();
   own.advance(400);
-  // It was asked at once and answered late: half of the round trip is 198 ms off.
+  // Redis got the query at once and answered late: half of the round trip is 198 ms off.
   time.noteTime(5_000_003, asked, own.monotonic());
   t.equal(time.now(), 5_000_402);
 });
@@ -83,7 +83,7 @@ t.test('it is never further off than half of its quickest round trip, and what c
   );
 });
 
-/** This machine's, with another wall clock, that looks at Redis without waiting. */
+/** A clock like this machine's, with another wall clock, that reads Redis's time without waiting. */
 class Skewed implements Clock {
   readonly #wheel = new WheelClock();
   readonly #aheadMs: number;

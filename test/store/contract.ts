@@ -19,7 +19,7 @@ import { Scene } from './fixtures.ts';
 
 export interface Case {
   readonly name: string;
-  /** The scene has a workspace of its own, and the time is the real one unless `callersTime`. */
+  /** The scene has a separate workspace, and the time is the real one unless `callersTime`. */
   readonly run: (scene: Scene) => Promise<void>;
   /** Needs a store that takes the caller's word for the time. */
   readonly callersTime?: boolean;

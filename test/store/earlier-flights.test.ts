@@ -1,6 +1,6 @@
 /**
- * Turns in flight that earlier versions left behind: they gave the user's message a row of its own, and the first of
- * them the turn and the assistant's message too.
+ * Turns in flight that earlier versions left: these stored the user's message in a separate row, and the earliest of
+ * them also the turn and the assistant's message.
  */
 import t from 'tap';
 import { packed, unpackRow } from '../../src/store/codec.ts';

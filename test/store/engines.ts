@@ -7,7 +7,7 @@ export class HeldEngine extends MemoryEngine implements Engine {
   /** Batches that were handed over, in order, as their keys. */
   readonly batches: string[][] = [];
   held = false;
-  /** While true, what else is ready goes first until `go` is called. */
+  /** The engine yields to all other ready work until `go` is called, if true. */
   waits = false;
   #paused: (() => void)[] = [];
   #waiting: { settle: (error: Error | null) => void }[] = [];
@@ -27,7 +27,7 @@ export class HeldEngine extends MemoryEngine implements Engine {
     return this.waits ? new Promise((resolve) => this.#paused.push(resolve)) : super.pause();
   }
 
-  /** Nothing else is ready. */
+  /** Ends the pauses, as if no other work were ready. */
   go(): void {
     for (const resolve of this.#paused.splice(0)) resolve();
   }

@@ -216,7 +216,7 @@ export const usageQuery = (start: number, end: number, over: Partial<UsageQuery>
 /** A slot of the API's turns. */
 export const api = (ceiling: number): Slot => ({ name: 'api', ceiling });
 
-/** A workspace of its own in a store, with short ways to the steps. */
+/** A separate workspace in a store, with short names for the steps. */
 export class Scene {
   readonly store: Store;
   readonly nowMs: number;
@@ -300,7 +300,7 @@ export class Scene {
     return new Begun(this, before, step, begunOf(answer));
   }
 
-  /** A turn begun on a session of its own. */
+  /** A turn that was begun on a separate session. */
   async streaming(over: Partial<BeginTurn> = {}, session: Partial<Session> = {}): Promise<Begun> {
     return this.begun(await this.created(session), 1, over);
   }

@@ -36,7 +36,7 @@ export const bounds = { journalRowsMax: 4, journalBytesMax: 1 << 20, journalChun
  * happened to reach the disk.
  */
 export class Database extends MemoryEngine implements Base {
-  /** How many more writes succeed. */
+  /** Number of writes that still succeed. */
   writesLeft = Infinity;
   #flushed: Write[] = [];
   #since: Write[][] = [];

@@ -1,4 +1,4 @@
-/** The promises of a journal before a database, whatever fails, crashes or loses power. */
+/** The promises of a journal before a database, under every failure, crash and loss of power. */
 import fs from 'node:fs';
 import { rmSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';

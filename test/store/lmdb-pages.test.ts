@@ -99,7 +99,7 @@ t.test('a copy that was made while LMDB wrote is whole, or has a problem', async
     const [rows, before] = [rowsIn(database), readFileSync(file)];
     for (let round = 0; round < 1 + copy; round++) await change(database, random);
     const after = readFileSync(file);
-    // Its beginning has been read, and then the rest.
+    // The beginning has been read, and then the rest.
     const split = Math.floor((before.length * (copy % 3)) / 3 / pageBytes + 2) * pageBytes;
     const mixed = join(await temporaryFolder(t), 'data.mdb');
     writeFileSync(mixed, Buffer.concat([before.subarray(0, split), after.subarray(split)]));

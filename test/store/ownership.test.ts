@@ -141,7 +141,7 @@ class StoppableClock extends WheelClock {
   }
 }
 
-/** Without the program that takes the system's lock. */
+/** Runs without the program that takes the system's lock. */
 function lockless(t: Test): void {
   const { PATH } = process.env;
   process.env['PATH'] = '/nonexistent';

@@ -26,7 +26,7 @@ const place = (ceiling: number, holder: string, untilMs: number, seat = 'ses_1')
   untilMs,
 });
 
-/** A store with a way to tell how much work it has done. */
+/** A store that counts the work it has done. */
 interface Counted {
   readonly store: Store;
   work(): Promise<number>;
@@ -175,7 +175,7 @@ t.test('places of the version before count until they end', { skip: whyNoRedis()
   });
   const scene = new Scene(store, Date.now());
   const { workspaceId, nowMs } = scene;
-  // As a process of that version left them, and as one that still runs goes on writing them.
+  // Places as a process of that version left them, and as a running one continues to write them.
   const earlier = { kind: 'place', name: 'visitors', seat: 'ses_1' } as const;
   const key = `parley:{${workspaceId}}:limit:visitors`;
   await client.zAdd(key, [

@@ -81,7 +81,7 @@ t.test('a client leaves a replica that has lost its primary and answers nothing'
   t.equal(await writes(store), true);
   await two.command('REPLICAOF', 'NO', 'ONE');
   await one.command('CONFIG', 'SET', 'replica-serve-stale-data', 'no');
-  // Nothing listens there.
+  // No server listens on that port.
   await one.command('REPLICAOF', '127.0.0.1', '1');
   t.equal(await writes(store), false);
   way.lead(two.port);

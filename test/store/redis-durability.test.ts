@@ -33,7 +33,7 @@ async function pair(t: Owner): Promise<{ primary: RedisServer; replica: RedisSer
   return { primary, replica };
 }
 
-/** One of each step, on records of their own that are there already: each can be taken at once with all others. */
+/** One of each step, on separate existing records: each can be taken at once with all others. */
 async function steps(store: Store): Promise<{ relied: Steps; output: Steps; rest: Steps }> {
   const { catalog } = store;
   const scene = new Scene(store, Date.now());
@@ -124,7 +124,7 @@ t.test('steps that are acknowledged while the replica is stopped', { skip }, asy
       const { store, dispose } = await openStore(primary.url, { durability });
       t.teardown(dispose);
       const { relied, output, rest } = await steps(store);
-      // Nothing but the replica keeps a step from its answer.
+      // The missing replica alone delays the step's answer.
       t.same(await acknowledged((await steps(store)).relied), all(relied, true), 'with the replica');
       replica.signal('SIGSTOP');
       const found = await acknowledged({ ...rest, ...relied, ...output });

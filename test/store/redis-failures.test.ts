@@ -32,7 +32,7 @@ async function lossyWay(port: number) {
     }
     near.on('data', (bytes) => far.write(bytes));
     far.on('data', (bytes) => {
-      // The answer of a step, and neither an error (a script that is not known yet) nor that of a ping.
+      // The answer of a step, not an error (a script that is not known yet) and not the answer of a ping.
       if (!losing || /^[-+]/.test(bytes.toString('latin1', 0, 1))) return void near.write(bytes);
       losing = false;
       near.destroy();
@@ -83,7 +83,7 @@ t.test('steps go on when Redis has forgotten the scripts', { skip }, async (t) =
   const scene = new Scene(store, Date.now());
   const turn = await scene.streaming();
   await server.command('SCRIPT', 'FLUSH');
-  // Pieces for two steps, both of which find that the script is not there.
+  // Pieces for two steps, which both report that the script is missing.
   const pieces = Array.from({ length: limits.redisGatheredMax + 3 }, (_, position) =>
     String.fromCharCode(0x100 + position),
   );
@@ -184,7 +184,7 @@ t.test('a Redis that hangs is unavailable, costs bounded memory and is back when
   t.comment(`40,000 calls that wait cost ${Math.round(grown / 1e6)} MB`);
   t.ok(grown < 150e6, `${grown} bytes`);
   t.ok((await Promise.all(calls)).every(Boolean));
-  // As many as `redisCallsMax` pieces are held, and the rest of a step that was begun below that bound.
+  // The number of held pieces is `redisCallsMax`, and the rest of a step that was begun below that bound.
   t.ok(refused >= 40_000 - limits.redisCallsMax - limits.redisGatheredMax, `${refused} refused at once`);
   t.comment(`refused after ${Math.round(performance.now() - asked)} ms`);
   t.ok(await unavailable(store.sessions.read(scene.workspaceId, turn.before.id)));

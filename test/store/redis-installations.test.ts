@@ -1,6 +1,6 @@
 /**
- * Installations on one Redis, each with a database number of its own: neither hears the other, whatever ids they have
- * in common (contract 12).
+ * Installations on one Redis, each with a separate database number: neither receives the other's messages, even if
+ * they have equal ids (contract 12).
  */
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
@@ -41,8 +41,8 @@ class Ear {
   }
 
   /**
-   * The messages heard by the time that it hears a last one of its own store: one server sends each listener all
-   * messages in one order.
+   * The messages that were received before a last one of the same store: one server sends each listener all messages
+   * in one order.
    */
   async all(): Promise<unknown[]> {
     const last = `last ${ids.secret()}`;
@@ -54,7 +54,7 @@ class Ear {
   }
 }
 
-/** Does whatever other processes of the installation are notified of. */
+/** Takes every step that other processes of the installation are notified of. */
 async function actAll(store: Store, scene: Scene): Promise<void> {
   const own = assistant(scene.workspaceId, { id: scene.assistantId, link: null });
   await store.catalog.create('workspace', workspace({ id: scene.workspaceId }));
@@ -137,7 +137,7 @@ t.test('the id is made once, and stays', { skip }, async (t) => {
   t.equal(await idOf(), first, 'it survives the server and the processes');
   t.not(await idOf(1), first);
 
-  // A copy of a database on the same server is an installation of its own.
+  // A copy of a database on the same server is a separate installation.
   for (const key of (await server.command('KEYS', '*')).split('\n')) await server.command('COPY', key, key, 'DB', '5');
   const copy = await opened(t, `${server.url}/5`);
   const [ear, original] = [await Ear.of(copy), await Ear.of(later)];

@@ -12,7 +12,7 @@ import { connectOnce } from '../../src/store/redis/connection/client.ts';
 import { textOfReply, type RedisReply } from '../../src/store/redis/reply.ts';
 import { environment, whyMissing } from '../installed.ts';
 
-/** Why there is no Redis to test on, or null. */
+/** Reason for which no Redis can be tested on, or null. */
 export const whyNoRedis = (): string | null => whyMissing('redis-server');
 
 const startsMax = 5;
@@ -63,7 +63,7 @@ export class RedisServer {
     return RedisServer.startWithin([], ...settings);
   }
 
-  /** `within` is what its commands begin with to run in a network of their own. */
+  /** The command prefix `within` runs its commands in a separate network. */
   static async startWithin(within: readonly string[], ...settings: string[]): Promise<RedisServer> {
     return onFreePort(async (port) => {
       const server = new RedisServer(port, await mkdtemp(join(tmpdir(), 'parley-redis-')), settings, within);
@@ -86,7 +86,7 @@ export class RedisServer {
     while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
   }
 
-  /** As `run`, without waiting for an answer. */
+  /** Works like `run`, without waiting for an answer. */
   launch(extra: Readonly<Record<string, string>> = {}): void {
     const own = [
       '--port',
@@ -136,7 +136,7 @@ export class RedisServer {
     return (await this.#line).send(words);
   }
 
-  /** How often it has run each command, within scripts too. */
+  /** Number of runs of each command, within scripts too. */
   async calls(): Promise<Map<string, number>> {
     const text = await this.command('INFO', 'commandstats');
     return new Map(
@@ -144,7 +144,7 @@ export class RedisServer {
     );
   }
 
-  /** How often it has run a script by its digest. */
+  /** Number of runs of a script by its digest. */
   async scriptCalls(): Promise<number> {
     return (await this.calls()).get('evalsha') ?? 0;
   }

@@ -129,7 +129,7 @@ t.test('a debt that is told twice, or too late, is told once', { skip }, async (
   const level = () => told.hGet(`${root}:budget:key_1`, 'requests');
   const at = (ms: number) => told.set('now', redisEpoch + ms);
   await at(0);
-  // By a clock ahead of Redis's: a debt told again a second later is not a second newer.
+  // Uses a clock ahead of Redis's: a debt that is sent again a second later is not a second newer.
   const debt = { id: 'key_1', lane: 'a/0', number: 1, budget: 'requests', level: -540_000, since: redisEpoch + 5000 };
   await link.run('hold-budget', root, debt);
   t.equal(await level(), `-540000 ${redisEpoch}`);

@@ -60,7 +60,7 @@ function madeIn(text: string): Set<string> {
   return made;
 }
 
-/** Names that a script reads and nothing gives it. A field in a table that is written out is none. */
+/** Names that a script reads but never assigns. A field of a table literal does not count. */
 function missingIn(text: string, given: ReadonlySet<string>): string[] {
   const made = madeIn(text);
   const read = text.replace(/(?<=[{,] *)\w+(?= = )/g, '').match(words) ?? [];

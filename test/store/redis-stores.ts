@@ -1,4 +1,4 @@
-/** Redis stores for tests: each with keys of its own on a server that several share. */
+/** Redis stores for tests, each under a separate prefix on a server that several share. */
 import { WheelClock, type Timer } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { redisStore } from '../../src/store/redis.ts';

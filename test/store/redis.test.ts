@@ -1,5 +1,6 @@
 /**
- * The contract on Redis and on Redis Cluster. Redis tells the time, so the cases that tell it themselves are left out.
+ * The contract on Redis and on Redis Cluster. Redis provides the time, so the cases that set it themselves are left
+ * out.
  */
 import t from 'tap';
 import { cases, runCase } from './contract.ts';

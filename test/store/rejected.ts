@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import { cases, verdict, type Case, type Factory } from './contract.ts';
 
-/** By the name of the case, the broken stores that it must reject; other cases may as well. */
+/** The broken stores that a case must reject, by the case's name; other cases may reject them too. */
 const rejects: Readonly<Record<string, readonly string[]>> = {
   'a turn is seized only when its lease has run out, and then its old owner is out': [
     'a write without the check of its owner',

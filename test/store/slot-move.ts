@@ -70,7 +70,7 @@ export class SlotMove {
     for (const server of [this.target, this.source]) await server.ask('CLUSTER', 'SETSLOT', this.slot, 'NODE', id);
   }
 
-  /** A server forgets the move, whatever keys it has. */
+  /** A server forgets the move, even if it has keys. */
   async stable(server: RedisServer): Promise<void> {
     await server.ask('CLUSTER', 'SETSLOT', this.slot, 'STABLE');
   }
@@ -81,7 +81,7 @@ export class SlotMove {
   }
 }
 
-/** Repairs all moves that were broken off. The manager gives up where the servers do not agree yet about a failover. */
+/** Repairs all moves that were broken off. The manager stops where the servers do not agree yet about a failover. */
 export async function fix(cluster: RedisCluster): Promise<void> {
   for (let left = triesMax; ; left--) {
     try {

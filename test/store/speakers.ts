@@ -6,7 +6,7 @@ import { api, page, Scene } from './fixtures.ts';
 const piecesPerTurn = 3;
 const wordsOf = (turnId: string): string => `${turnId} `;
 
-/** One speaker and its answers, in a workspace of its own and so on a shard of its own. */
+/** One speaker and its answers, in a separate workspace and so on one shard. */
 export class Speaker {
   readonly scene: Scene;
   session: Session | null = null;
@@ -62,7 +62,7 @@ export class Speaker {
     this.session = turn.finishStep().session;
   }
 
-  /** How many turns that were acknowledged are not there, or not whole. */
+  /** Number of acknowledged turns that are missing or incomplete. */
   async lost(): Promise<number> {
     const { store, workspaceId } = this.scene;
     let lost = 0;
@@ -73,7 +73,7 @@ export class Speaker {
     return lost;
   }
 
-  /** How many turns, finished or not, have less text than was stored. */
+  /** Number of turns, finished or not, with less text than was stored. */
   async forgotten(): Promise<number> {
     let forgotten = 0;
     for (const { place, length } of this.#seen.values()) {
@@ -84,7 +84,7 @@ export class Speaker {
   }
 
   /**
-   * Returns the faults of the transcripts: each answer must be made of its own turn's words alone, and whole if
+   * Returns the faults of the transcripts: each answer must consist of its turn's words alone, and be complete if
    * finished.
    */
   async mixed(): Promise<string[]> {

@@ -62,7 +62,7 @@ t.test('a batch leaves once whatever else is ready has had its turn', async (t) 
   const steps = [];
   for (let request = 0; request < 3; request++) {
     steps.push(outcome(made.store.sessions.create(made.createStep())));
-    // As between two requests that the event loop has: every promise goes on.
+    // Waits as long as between two requests in the event loop: every promise continues.
     await settled();
   }
   t.equal(engine.batches.length, before);

@@ -7,7 +7,6 @@ const left: readonly string[] = [
   'machines/dialogue.ts',
   'src/conversation/call/',
   'src/conversation/realtime/',
-  'test/store/',
   'test/',
 ];
 

@@ -45,7 +45,7 @@ interface Scene {
   readonly place: Place;
   readonly path: (name: string) => string;
   readonly file: string;
-  /** Without their line ends. */
+  /** The lines, without their line ends. */
   readonly lines: readonly string[];
 }
 

@@ -185,7 +185,7 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
     ],
     nowMs,
   );
-  // Its bucket is full again by now, which says no more than when it was used.
+  // The bucket is full again by now, and so records only the time of last use.
   await store.limits.takeBudgets(workspaceId, keys[1]!.id, [{ budget: 'requests', ceiling: 60 }], nowMs - 600_000);
   for (let count = 0; count < 9; count++)
     await store.limits.takeBudgets(workspaceId, keys[4]!.id, [{ budget: 'requests', ceiling: 3 }], nowMs);

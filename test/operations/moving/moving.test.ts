@@ -1,4 +1,4 @@
-/** From each store to others: nothing is lost, nothing is there twice, and what answers is none the wiser. */
+/** Moves from each store to the others: each row arrives once, and the API answers as before. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import t from 'tap';
@@ -154,7 +154,8 @@ async function goesOn(
 
 const skip = whyNoRedis() ?? false;
 
-// In a ring, both ways: what lies between two stores is a file, which is the same to the byte whichever store tells it.
+// Moves around a ring of stores, both ways: the file between two stores is the same to the byte for every store that
+// wrote it.
 t.test('memory to lmdb', (t) => move(t, inMemory, inFolder));
 t.test('lmdb to memory', (t) => move(t, inFolder, inMemory));
 

@@ -16,7 +16,7 @@ import { inFolder, onRedis, opened, type Place } from './places.ts';
 
 /** Enough for several pages. */
 const messagesMax = 60;
-/** How often a folder is looked at while it is written to. */
+/** Number of times that a folder is read while it is written to. */
 const looksCount = 60;
 
 async function told(place: Place): Promise<DumpRow[]> {

@@ -44,7 +44,7 @@ export const inFolder: MakePlace = async (t) => {
   };
 };
 
-/** Keys of its own on a server that several share. */
+/** A separate key prefix on a server that several tests share. */
 export const onRedis =
   (url: string): MakePlace =>
   async (t) => {

@@ -135,7 +135,7 @@ export const ownershipCases: readonly Case[] = [
       const { store, workspaceId } = scene;
       const [turn, failing] = [await scene.streaming(), await scene.streaming()];
       const watch = await heard(store);
-      /** Checks the notices up to now, of which a change of the console's marks the end. */
+      /** Checks the notices up to now; the notice of a change in the console marks their end. */
       const told = async (...expected: TurnPlace[]): Promise<void> => {
         const last = assistant(workspaceId);
         await store.catalog.create('assistant', last);
@@ -218,8 +218,8 @@ export const ownershipCases: readonly Case[] = [
       deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 9 })), { outcome: 'lost' });
       await toldNothing();
       await store.catalog.remove('workspace', workspaceId, workspaceId);
-      // The list of workspaces and their content may lie on two shards, whose notices come in any order; that of a
-      // removal in steps comes for each.
+      // The list of workspaces and their content may lie on two shards, whose notices come in any order; a removal in
+      // steps sends a notice for each step.
       const told = [await watch.next(), await watch.next()];
       while (!told.some(({ type }) => type === 'turn.moved')) told.push(await watch.next());
       deepEqual(

@@ -1,4 +1,4 @@
-/** Turns whose listener releases their text: readers see no more than that, until the turn is over. */
+/** Turns whose listener releases their text: readers see only the released text until the turn ends. */
 import { deepEqual, equal } from 'node:assert/strict';
 import type { Case } from '../contract.ts';
 import { page, type Begun } from '../fixtures.ts';
@@ -7,8 +7,8 @@ const pieces = ['a👋é', '𠮷ﺷ!'] as const;
 const points = [...pieces.join('')];
 
 /**
- * A reader's view of a turn: the text behind a position, and the roles and texts of its two messages, as each order and
- * page tells them.
+ * A reader's view of a turn: the text after a position, and the roles and texts of its two messages, as each order
+ * and page returns them.
  */
 async function seen(
   { scene: { store, workspaceId }, place, before }: Begun,

@@ -8,7 +8,7 @@ const [first, second] = [toolCall(), toolCall({ id: 'call_2', name: 'book' })];
 const answered: ToolCall = { ...first, status: 'completed', output: 'shipped 👋', endedAtMs: 2000 };
 const tail = { position: 0, text: '' };
 
-/** As providers put them on calls: nested, in other scripts, with names and values of any kind. */
+/** Arguments as providers send them with tool calls: nested, in other scripts, with names and values of any kind. */
 const opaque = {
   origin: 'openai1',
   id: 'call|0/é👋',
@@ -240,7 +240,7 @@ export const stepCases: readonly Case[] = [
       const last = next.finishStep({ tail, amends: withCall({ status: 'unknown', error: 'unknown' }) });
       equal((await store.turns.finish(last)).outcome, 'finished');
       await stored({ status: 'unknown', error: 'unknown' }, 'finished');
-      // A message in a row of its own is amended there.
+      // A message in a separate row is amended there.
       const alone = message({ content: 'Later 👋' });
       const end = await scene.begun({ ...last.session }, version + 4, {
         amends: { index: unasked.messageIndex, message: alone },

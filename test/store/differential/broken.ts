@@ -1,4 +1,4 @@
-/** Stores with one thing gone wrong, each of which a random life must tell from a sound one. */
+/** Stores with one fault each, which random lives must distinguish from a correct store. */
 import type { Scripts } from '../../../src/store/redis/scripts.ts';
 import type { ScriptName } from '../../../src/store/redis/steps.ts';
 import type { Fence } from '../../../src/store/store.ts';

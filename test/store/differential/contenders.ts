@@ -29,16 +29,16 @@ export interface Contender {
   readonly name: string;
   readonly store: Store;
   open(nowMs: number): Promise<void>;
-  /** It is so late now, whatever it was before. */
+  /** Sets the time, to any value. */
   at(nowMs: number): Promise<void>;
   /** The notices heard since the last call, once all of the steps that were answered have been heard. */
   heard(): Promise<Notice[]>;
   /**
-   * Its process ends and a later one opens it. With `transactions` the database takes no more than so many from the
-   * journal.
+   * Ends the store's process and opens the store in a later one. `transactions` bounds the transactions that the
+   * database takes from the journal.
    */
   reopen(nowMs: number, transactions: number): Promise<void>;
-  /** Closes the store and tells all that it holds. */
+  /** Closes the store and returns all of its contents. */
   dump(nowMs: number): Promise<DumpRow[]>;
   /** Removes its data; closes it where `dump` was not called. */
   dispose(): Promise<void>;
@@ -88,7 +88,7 @@ class Embedded implements Contender {
     await this.#store.watch((notice) => this.#heard.push(notice));
   }
 
-  /** It goes by the newest time that a step has told. */
+  /** The store uses the newest time that a step has passed. */
   async at(nowMs: number): Promise<void> {
     await this.#store.turns.orphans(nowMs, 1);
   }
@@ -186,7 +186,7 @@ class StepClock extends ManualClock {
 
 const barrier = 'barrier';
 
-/** A server that tells every store on it the same time, and the connection that sets it. */
+/** A server whose time is the same for every store on it, and the connection that sets this time. */
 export interface TimedServer {
   readonly url: string;
   send(...words: string[]): Promise<unknown>;
@@ -199,7 +199,7 @@ export async function timedServer(url: string): Promise<TimedServer> {
   return { url, send: (...words) => client.sendCommand(words), close: () => client.destroy() };
 }
 
-/** The Redis store with keys of its own. */
+/** The Redis store under a separate prefix. */
 export const onRedis =
   (server: TimedServer, scripts: Scripts = toldTheTime): OpenContender =>
   async () => {
@@ -244,7 +244,7 @@ export const onRedis =
         await all;
         return heard.splice(0);
       },
-      // Its state is in no process of ours.
+      // The state is in none of our processes.
       reopen: async () => {},
       async dump(endMs) {
         await store.close();

@@ -4,7 +4,7 @@
  */
 import fc from 'fast-check';
 
-/** How often each verb is drawn. `again` sends an earlier step a second time; `wait` and `reopen` call no verb. */
+/** Weights of the verbs. `again` sends an earlier step a second time; `wait` and `reopen` call no verb. */
 const weights = {
   createSession: 3,
   session: 1,
@@ -63,7 +63,7 @@ export interface Drawn {
   readonly which: number;
   /** 0: version, fence or position as they are; else one of several wrong ones. */
   readonly near: number;
-  /** How long a lease, a wait or a memory lasts: an index of the verb's own list. */
+  /** Duration of a lease, a wait or a memory: an index of the verb's list. */
   readonly lasts: number;
   readonly text: string;
   readonly flag: boolean;

@@ -24,13 +24,13 @@ export interface KnownTurn {
   readonly begun: BeginTurn;
   /** The fences of its owners, the newest last. */
   readonly fences: Fence[];
-  /** Its newest owner died with an earlier process of the embedded store. */
+  /** The newest owner died with an earlier process of the embedded store. */
   orphaned: boolean;
-  /** It is finished or withdrawn. */
+  /** The turn is finished or withdrawn. */
   over: boolean;
 }
 
-/** The one counted from the newest; undefined where there is none. */
+/** The item at this distance from the newest; undefined if there are fewer. */
 export const picked = <T>(known: readonly T[], pick: number): T | undefined =>
   known.length === 0 ? undefined : known[known.length - 1 - (pick % known.length)];
 
@@ -57,7 +57,7 @@ export class Known {
   readonly turns: KnownTurn[] = [];
   readonly #truth: Store;
   #made = 0;
-  /** How many ids were given up, by kind and place: a removed record never comes back under its id. */
+  /** Number of retired ids, by kind and place: a removed record never comes back under its id. */
   readonly #removed = new Map<string, number>();
 
   /** `truth` is asked what there is now. */

@@ -17,7 +17,7 @@ export interface DifferentialOptions {
   readonly runs: number;
   /** Steps in a life, at most. */
   readonly length: number;
-  /** Where a difference was found, as it was printed. */
+  /** The printed position of a difference. */
   readonly path?: string;
   /** Whether the first difference is enough, however long the life is. */
   readonly anyLength?: boolean;
@@ -165,7 +165,7 @@ export class Failed {
 async function answerOf({ verb, run }: Call, store: Contender['store']): Promise<unknown> {
   try {
     const answer = await run(store);
-    // In no order of their own.
+    // The rows have no fixed order.
     return verb === 'orphans' ? (answer as { turnId: string }[]).map(({ turnId }) => turnId).sort() : answer;
   } catch (error) {
     return new Failed(error as Error);

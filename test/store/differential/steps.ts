@@ -31,7 +31,7 @@ export interface Call {
   readonly verb: string;
   readonly args: readonly unknown[];
   readonly run: (store: Store) => unknown;
-  /** Its arguments hold good at this time alone: sent later it would be another step. */
+  /** The arguments are valid only at this time: sent later, they would be another step. */
   readonly timed: boolean;
   /** A step that was sent before it and has not come yet: sent again, it is taken after. */
   readonly late?: Call;
@@ -195,7 +195,7 @@ function settledOf(known: Known, { which, lasts, near }: Drawn): SettledLimit[] 
   ];
 }
 
-/** A part of the draws of `saveSession`: a verb of its own weight would change every life that is drawn. */
+/** A part of the draws of `saveSession`: a verb with a separate weight would change every life that is drawn. */
 const chargeSession: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
@@ -386,8 +386,8 @@ const over =
     void (outcome === 'finished' && (turn.over = true));
 
 /**
- * Where a listener cuts a turn: at an end of its text, or of the stored part of it, or within, or beyond; undefined
- * where nobody does.
+ * Position at which a listener cuts a turn: at the end of its text or of the stored part, within, or beyond;
+ * undefined without a cut.
  */
 async function cutOf(
   known: Known,
@@ -415,7 +415,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     ] as const,
     which,
   );
-  // At most one of version, fence and position is wrong.
+  // One of version, fence and position is wrong at most.
   const exact = { ...drawn, near: 0 };
   const wrong = which % 3;
   const tail = { position: await known.position(turn.place, wrong === 2 ? drawn.near : 0), text };
@@ -446,7 +446,7 @@ const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: 
   const { record, version } = await known.session({ workspaceId: place.workspaceId, id: place.sessionId });
   const exact = { ...drawn, near: 0 };
   const turn = (await known.turn(place)) ?? begun.turn;
-  // Its messages were the last ones, or the transcript has a gap from now on.
+  // The messages were the last ones, or the transcript has a gap from now on.
   const messageCount = record.messageCount - (record.messageCount === turn.messageIndex + 1 ? 2 : 0);
   // A finished turn is withdrawn by the owner that began it.
   const owner = { fences: turn.endedAt === null ? fences : fences.slice(0, 1) };
