@@ -126,9 +126,7 @@ export class RedisCatalog implements Catalog {
       ...named,
       ...moveField(hasHistory(kind) ? move : null),
     };
-    const answer = (await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields)) as
-      | number
-      | null;
+    const answer = await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw new AliasTaken(named.alias);
     return answer;
   }
@@ -178,13 +176,13 @@ export class RedisCatalog implements Catalog {
     { limit, after, order }: PageRequest,
   ): Promise<Page<CatalogRecords[K]>> {
     const cursor = after === null ? '' : part(after);
-    const rows = (await this.#link.run('list-records', this.#root(kind, workspaceId), {
+    const rows = await this.#link.run('list-records', this.#root(kind, workspaceId), {
       kind,
       order,
       after: cursor,
       count: limit + 1,
-    })) as RedisReply[];
-    const items = rows.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record as Buffer));
+    });
+    const items = rows.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record));
     return { items, next: rows.length > limit ? items.at(-1)!.id : null };
   }
 

@@ -53,15 +53,14 @@ export class RedisLimits implements LimitStore {
 
   async take({ workspaceId, asked, nowMs }: TakeLimits): Promise<TakenLimit[]> {
     const fields = { write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
-    const answer = (await this.#link.runDurable('take-limits', this.#roots.workspace(workspaceId), fields)) as number[];
-    return answersOf(answer);
+    return answersOf(await this.#link.runDurable('take-limits', this.#roots.workspace(workspaceId), fields));
   }
 
   async used(workspaceId: string, looked: readonly LookedLimit[]): Promise<number[]> {
     const fields = {
       looked: looked.flatMap((limit) => [limit.kind, part(limit.name), limit.kind === 'place' ? 1 : limit.periodMs]),
     };
-    return (await this.#link.run('read-limits', this.#roots.workspace(workspaceId), fields)) as number[];
+    return this.#link.run('read-limits', this.#roots.workspace(workspaceId), fields);
   }
 }
 

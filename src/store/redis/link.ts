@@ -12,7 +12,7 @@ import { CallBatching } from './call-batching.ts';
 import type { Argument, RedisReply } from './reply.ts';
 import type { Scripts } from './scripts.ts';
 import type { SendCommand } from './server-config.ts';
-import { argumentsOf, gatheredSteps, steps, type Given, type ScriptName } from './steps.ts';
+import { argumentsOf, gatheredSteps, steps, type Answer, type Given, type ScriptName } from './steps.ts';
 
 /**
  * The guarantee of an answer. `committed`: the primary has the write. `replicated`: a replica has every write that a
@@ -54,7 +54,7 @@ export class RedisLink {
   }
 
   /** Runs a step in this root's slot. `weight`: as how many calls it counts. */
-  run<S extends ScriptName>(name: S, root: string, given: Given<S>, weight = 1): Promise<RedisReply> {
+  run<S extends ScriptName>(name: S, root: string, given: Given<S>, weight = 1): Promise<Answer<S>> {
     return this.#run(false, name, root, given, weight);
   }
 
@@ -62,12 +62,12 @@ export class RedisLink {
    * Works like `run`, for writes that a caller relies on once they are answered: under `replicated` the answer waits
    * for a replica.
    */
-  runDurable<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
+  runDurable<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<Answer<S>> {
     return this.#run(this.#durability !== 'committed', name, root, given);
   }
 
   /** Works like `run`, for pieces of output: under `replicated-output` the answer waits for a replica. */
-  runOutput<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<RedisReply> {
+  runOutput<S extends ScriptName>(name: S, root: string, given: Given<S>): Promise<Answer<S>> {
     return this.#run(this.#durability === 'replicated-output', name, root, given);
   }
 
@@ -122,11 +122,12 @@ export class RedisLink {
     root: string,
     given: Given<S>,
     weight = 1,
-  ): Promise<RedisReply> {
+  ): Promise<Answer<S>> {
     const values = argumentsOf(name, given);
-    return gatheredSteps.has(name)
+    const answer = gatheredSteps.has(name)
       ? this.#batchOf(confirmed, name).add(root, values)
       : this.#call(confirmed, name, root, plain(values), weight);
+    return answer as Promise<Answer<S>>;
   }
 
   /** The calls of a step that go together. */

@@ -8,7 +8,6 @@ import { keepNewest } from '../../base/newest.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
 
 /**
  * Time for which a process relies on an entry, and age at which an entry is removed: longer, so that no process still
@@ -68,10 +67,10 @@ export class Registry {
   }
 
   async all(): Promise<Registered[]> {
-    const [fresh, stale] = (await this.#link.run('list-registered', this.#roots.registry, {
+    const [fresh, stale] = await this.#link.run('list-registered', this.#roots.registry, {
       list: this.#list,
       stale: staleMs,
-    })) as [RedisReply[], RedisReply[]];
+    });
     return [
       ...fresh.map((each) => ({ workspaceId: textOfReply(each), stale: false })),
       ...stale.map((each) => ({ workspaceId: textOfReply(each), stale: true })),

@@ -26,7 +26,7 @@ import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
 import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
-import { textOfReply } from './reply.ts';
+import { begins, nameOf, textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import type { Registry } from './registry.ts';
 import { RedisTranscript } from './transcript.ts';
@@ -49,26 +49,22 @@ export class RedisSessions implements SessionStore {
   async create(step: CreateSession): Promise<CreatedSession> {
     const { session, greeting, earlier = [], remember, trialsMax, nowMs } = step;
     await this.#registry.register(session.workspaceId);
-    const [outcome, remembered] = (await this.#link.runDurable(
-      'create-session',
-      this.#roots.workspace(session.workspaceId),
-      {
-        session: part(session.id),
-        ...sessionFields(session),
-        assistant: part(session.assistantId),
-        account: account(session.assistantId, session.keyId),
-        created: session.createdAt,
-        ...messageFields(greeting),
-        ...memoryFields(remember, nowMs),
-        replaces: step.replaces ?? '',
-        trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
-        ...moveField(step.move),
-        earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
-      },
-    )) as RedisReply[];
-    if (textOfReply(outcome) === 'created') return { outcome: 'created', version: 1 };
-    if (textOfReply(outcome) === 'full') return { outcome: 'full' };
-    return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(remembered as Buffer) };
+    const answer = await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
+      session: part(session.id),
+      ...sessionFields(session),
+      assistant: part(session.assistantId),
+      account: account(session.assistantId, session.keyId),
+      created: session.createdAt,
+      ...messageFields(greeting),
+      ...memoryFields(remember, nowMs),
+      replaces: step.replaces ?? '',
+      trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
+      ...moveField(step.move),
+      earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
+    });
+    if (begins(answer, 'remembered'))
+      return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(answer[1]) };
+    return begins(answer, 'created') ? { outcome: 'created', version: 1 } : { outcome: 'full' };
   }
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
@@ -101,17 +97,20 @@ export class RedisSessions implements SessionStore {
       ...moveField(move),
       settled: settledFields(settled, nowMs),
     };
-    return (await this.#link.runDurable('save-session', root, fields)) as number | null;
+    return this.#link.runDurable('save-session', root, fields);
   }
 
   async charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {
     const root = this.#roots.workspace(session.workspaceId);
     const moved = { session: part(session.id), ...basisFields(basis), ...sessionFields(session) };
     const fields = { ...moved, write: this.#ids.secret(), asked: askedFields(asked, nowMs) };
-    const [outcome, ...answer] = (await this.#link.runDurable('charge-session', root, fields)) as RedisReply[];
-    const name = textOfReply(outcome) as ChargedSession['outcome'];
-    if (name === 'limited') return { outcome: name, answers: answersOf(answer as number[]) };
-    return name === 'charged' ? { outcome: name, version: answer[0] as number } : { outcome: name };
+    const answer = await this.#link.runDurable('charge-session', root, fields);
+    if (begins(answer, 'charged')) return { outcome: 'charged', version: answer[1] };
+    if (begins(answer, 'limited')) {
+      const [, ...answers] = answer;
+      return { outcome: 'limited', answers: answersOf(answers) };
+    }
+    return { outcome: nameOf(answer[0]) };
   }
 
   async discard(
@@ -143,7 +142,7 @@ export class RedisSessions implements SessionStore {
     const wanted = page.limit + 1;
     const span = spanOf(filter, page.order, page.after === null ? null : part(page.after));
     for (let after = span.after ?? ''; items.length < wanted;) {
-      const [bound, records] = (await this.#link.run('list-sessions', this.#roots.workspace(workspaceId), {
+      const [bound, records] = await this.#link.run('list-sessions', this.#roots.workspace(workspaceId), {
         order: page.order,
         after,
         wanted: stepLimit(filter, wanted - items.length),
@@ -152,9 +151,9 @@ export class RedisSessions implements SessionStore {
         status: filter.status ?? '',
         time: filter.now,
         indexes,
-      })) as [RedisReply, RedisReply[]];
+      });
       for (const record of records) {
-        const session = unpackRow<Session>(record as Buffer);
+        const session = unpackRow<Session>(record);
         if (matchesRecord(session, filter)) items.push(session);
       }
       if (bound === null) break;

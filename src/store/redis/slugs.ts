@@ -38,7 +38,7 @@ export class RedisSlugs {
   async claim(slug: string, { workspaceId, id }: Place): Promise<void> {
     for (let stale = ''; ;) {
       const fields = { workspaceId, id, token: this.#ids.secret(), stale };
-      const claim = (await this.#link.runDurable('claim-slug', this.#roots.slug(slug), fields)) as RedisReply[] | null;
+      const claim = await this.#link.runDurable('claim-slug', this.#roots.slug(slug), fields);
       if (claim === null) return;
       const [ownerWorkspaceId, ownerId, token, ageMs] = claim.map(textOfReply) as [string, string, string, string];
       const owner = await this.#read({ workspaceId: ownerWorkspaceId, id: ownerId });

@@ -7,7 +7,8 @@ import { unitsPerRequest } from '../../../machines/budget.ts';
 import { limits } from '../../base/limits.ts';
 import { bucketFullMs } from '../dump.ts';
 import { movesKept } from '../moves.ts';
-import type { Argument } from './reply.ts';
+import type { Released, StopRequest } from '../store.ts';
+import type { Argument, Named, RedisReply } from './reply.ts';
 
 /** A session after the step: `sessionFields`. */
 const session = ['record', 'active', 'expires', 'state'] as const;
@@ -183,6 +184,51 @@ type Rest<Name> = Name extends `...${infer Last}` ? Last : never;
 export type Given<S extends ScriptName> = { readonly [Name in Exclude<NameOf<S>, `...${string}`>]: Argument } & {
   readonly [Name in Rest<NameOf<S>>]: readonly Argument[];
 };
+
+/** The output ends before a position that the step names. */
+export type Gap = [Named<'hole'>, end: number];
+type Stored<T extends string> = [Named<T>, stop?: Named<StopRequest> | null];
+type Ended = [Named<'finished'>, version: number] | [Named<'lost'>] | [Named<'fenced'>];
+type Remembered = [Named<'remembered'>, record: Buffer];
+type Refusing = [Named<'limited'>, ...answers: number[]];
+
+/**
+ * The answers of scripts, as the header of each Lua file describes them; a step that is not listed may answer with any
+ * reply.
+ */
+interface Answers {
+  'create-session': [Named<'created'>] | [Named<'full'>] | Remembered;
+  'charge-session': [Named<'charged'>, version: number] | [Named<'lost'>] | Refusing;
+  'save-session': number | null;
+  'list-sessions': [bound: Buffer | null, records: Buffer[]];
+  'begin-turn':
+    | [Named<'begun'>, version: number, epoch: number]
+    | [Named<'lost'>]
+    | [Named<'full'>]
+    | Remembered
+    | Refusing;
+  'append-output': Stored<'stored' | 'fenced'> | Gap;
+  'step-turn': Stored<'stored' | 'fenced'> | Gap;
+  'renew-turn': Stored<'renewed' | 'fenced'>;
+  'release-output': Named<Released>;
+  'finish-turn': Ended | Gap;
+  'withdraw-turn': Ended;
+  'take-over-turn': [epoch: number, stop: Named<StopRequest> | null] | null;
+  'read-calls': Buffer[];
+  'read-output-after': [turn: Buffer, points: number, bytes: Buffer, calls?: Buffer[]] | null;
+  'count-slots': number;
+  'list-records': Buffer[];
+  'replace-record': number | null;
+  'claim-slug': Buffer[] | null;
+  'take-limits': number[];
+  'read-limits': number[];
+  'list-registered': [fresh: Buffer[], stale: Buffer[]];
+  'find-aged-sessions': [rows: number, ids: Buffer[]];
+  'read-time': number;
+}
+
+/** The answer of a step. */
+export type Answer<S extends ScriptName> = S extends keyof Answers ? Answers[S] : RedisReply;
 
 /** The names of a step's single arguments, and the name that takes the rest. */
 const sent = Object.fromEntries(

@@ -6,7 +6,6 @@ import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import type { Registered, Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
 
 const daySeconds = 86_400;
 
@@ -74,12 +73,12 @@ export class RedisSweep {
     let deleted = 0;
     for (let remaining = 0; ;) {
       const count = Math.min(limits.scanRowsMax, limit - deleted);
-      const [holds, aged] = (await this.#link.run('find-aged-sessions', root, {
+      const [holds, aged] = await this.#link.run('find-aged-sessions', root, {
         retention,
         latest,
         offset: remaining,
         count,
-      })) as [RedisReply, RedisReply[]];
+      });
       if (stale && holds === 0) await this.#registry.unregister(workspaceId);
       if (aged.length === 0) return deleted;
       const gone = await Promise.all(

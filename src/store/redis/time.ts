@@ -51,7 +51,7 @@ export class RedisTime {
 
   async #look(): Promise<void> {
     const askedAt = this.#clock.monotonic();
-    const time = (await this.#link.run('read-time', this.#roots.registry, {})) as number;
+    const time = await this.#link.run('read-time', this.#roots.registry, {});
     this.#storeClock.noteTime(time + roundedMs, askedAt, this.#clock.monotonic());
   }
 }

@@ -81,9 +81,9 @@ export class RedisTranscript {
       notice,
     };
     const root = this.#roots.workspace(workspaceId);
-    const answer = (await this.#link.run('read-output-after', root, fields)) as RedisReply[] | null;
+    const answer = await this.#link.run('read-output-after', root, fields);
     if (answer === null) return null;
-    const [row, points, bytes, flying] = answer as unknown as [Buffer, number, Buffer, RedisReply[] | undefined];
+    const [row, points, bytes, flying] = answer;
     const turn = unpackRow<Turn>(row);
     const calls = turn.calls === undefined ? callsOf(flying) : await this.#callsOf(workspaceId, turn);
     // A reader in another process waits for a replica too, as the owner does before it sends this text.

@@ -44,8 +44,9 @@ import {
 } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
-import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
+import { begins, nameOf, textOfReply } from './reply.ts';
+import type { Named, RedisReply } from './reply.ts';
+import type { Answer, Gap } from './steps.ts';
 import { callsOf, RedisTranscript } from './transcript.ts';
 
 /**
@@ -88,7 +89,7 @@ export class RedisTurns implements TurnStore {
     const missing = this.#registries.filter((registry) => !registry.has(session.workspaceId));
     if (missing.length > 0) await Promise.all(missing.map((registry) => registry.register(session.workspaceId)));
     const lease = step.leaseUntilMs - nowMs;
-    const answer = (await this.#link.runDurable('begin-turn', this.#roots.workspace(session.workspaceId), {
+    const answer = await this.#link.runDurable('begin-turn', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
       turn: part(turn.id),
       owner,
@@ -109,15 +110,16 @@ export class RedisTurns implements TurnStore {
       amends: amendsField(step.amends),
       ...moveField(step.move),
       asked: askedFields(step.asked, nowMs),
-    })) as RedisReply[];
-    const [outcome, version, epoch] = answer;
-    const name = textOfReply(outcome) as BegunTurn['outcome'];
+    });
     this.#orphans.noteLease(session.workspaceId, lease);
-    if (name === 'remembered') return { outcome: name, remembered: unpackRow<IdempotencyRecord>(version as Buffer) };
-    if (name === 'limited') return { outcome: name, answers: answersOf(answer.slice(1) as number[]) };
-    return name === 'begun'
-      ? { outcome: name, version: version as number, fence: { epoch: epoch as number, owner } }
-      : { outcome: name };
+    if (begins(answer, 'begun')) return { outcome: 'begun', version: answer[1], fence: { epoch: answer[2], owner } };
+    if (begins(answer, 'remembered'))
+      return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(answer[1]) };
+    if (begins(answer, 'limited')) {
+      const [, ...answers] = answer;
+      return { outcome: 'limited', answers: answersOf(answers) };
+    }
+    return { outcome: nameOf(answer[0]) };
   }
 
   async append(step: AppendOutput): Promise<AppendResult> {
@@ -139,10 +141,7 @@ export class RedisTurns implements TurnStore {
       text,
       lease,
     };
-    const [outcome, stop] = await this.#place([position], () => this.#link.runOutput('append-output', root, piece));
-    return stop === undefined || stop === null
-      ? (textOfReply(outcome) as 'stored' | 'fenced')
-      : { stop: textOfReply(stop) as StopRequest };
+    return stopOr(await this.#place([position], () => this.#link.runOutput('append-output', root, piece)));
   }
 
   async renew(
@@ -154,14 +153,7 @@ export class RedisTurns implements TurnStore {
     const lease = leaseUntilMs - nowMs;
     this.#orphans.noteLease(workspaceId, lease);
     const fields = { session: part(sessionId), turn: part(turnId), epoch, owner, lease };
-    const [outcome, stop] = (await this.#link.run(
-      'renew-turn',
-      this.#roots.workspace(workspaceId),
-      fields,
-    )) as RedisReply[];
-    return stop === undefined || stop === null
-      ? (textOfReply(outcome) as 'renewed' | 'fenced')
-      : { stop: textOfReply(stop) as StopRequest };
+    return stopOr(await this.#link.run('renew-turn', this.#roots.workspace(workspaceId), fields));
   }
 
   async release(
@@ -170,9 +162,7 @@ export class RedisTurns implements TurnStore {
     points: number,
   ): Promise<Released> {
     const fields = { session: part(sessionId), turn: part(turnId), epoch, owner, points };
-    return textOfReply(
-      (await this.#link.run('release-output', this.#roots.workspace(workspaceId), fields)) as RedisReply,
-    ) as Released;
+    return nameOf(await this.#link.run('release-output', this.#roots.workspace(workspaceId), fields));
   }
 
   async step({
@@ -197,12 +187,8 @@ export class RedisTurns implements TurnStore {
       open,
       calls: calls.map((call) => packRow(call)),
     };
-    const [outcome, stop] = await this.#place([from], () =>
-      this.#link.runDurable('step-turn', this.#roots.workspace(workspaceId), fields),
-    );
-    return stop === undefined || stop === null
-      ? (textOfReply(outcome) as 'stored' | 'fenced')
-      : { stop: textOfReply(stop) as StopRequest };
+    const root = this.#roots.workspace(workspaceId);
+    return stopOr(await this.#place([from], () => this.#link.runDurable('step-turn', root, fields)));
   }
 
   async requestStop(
@@ -229,7 +215,7 @@ export class RedisTurns implements TurnStore {
 
   async finish(step: FinishTurn): Promise<Finished> {
     const { session, turn, tail, cutAt = 0 } = step;
-    const [outcome, version] = await this.#place([tail.position, cutAt], () =>
+    const answer = await this.#place([tail.position, cutAt], () =>
       this.#link.runDurable('finish-turn', this.#roots.workspace(session.workspaceId), {
         session: part(session.id),
         turn: part(turn.id),
@@ -249,12 +235,12 @@ export class RedisTurns implements TurnStore {
         settled: settledFields(step.settled, step.nowMs),
       }),
     );
-    return finished(outcome, version);
+    return finished(answer);
   }
 
   async withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence, remember } = step;
-    const [outcome, moved] = (await this.#link.runDurable('withdraw-turn', this.#roots.workspace(session.workspaceId), {
+    const answer = await this.#link.runDurable('withdraw-turn', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
       turn: part(turn.id),
       ...basisFields(step),
@@ -269,8 +255,8 @@ export class RedisTurns implements TurnStore {
       amends: amendsField(step.amends),
       ...moveField(step.move),
       settled: settledFields(step.settled, step.nowMs!),
-    })) as RedisReply[];
-    return finished(outcome, moved);
+    });
+    return finished(answer);
   }
 
   async claim({ workspaceId, sessionId, turnId }: TurnPlace): Promise<boolean> {
@@ -294,8 +280,8 @@ export class RedisTurns implements TurnStore {
       latest,
     });
     if (seized === null) return null;
-    const [epoch, stop] = seized as RedisReply[];
-    return { epoch: epoch as number, owner, stop: stop === null ? null : (textOfReply(stop) as StopRequest) };
+    const [epoch, stop] = seized;
+    return { epoch, owner, stop: stop === null ? null : nameOf(stop) };
   }
 
   orphans(_nowMs: number, limit: number): Promise<TurnPlace[]> {
@@ -322,10 +308,10 @@ export class RedisTurns implements TurnStore {
 
   async calls({ workspaceId, sessionId, turnId }: TurnPlace): Promise<readonly ToolCall[]> {
     return callsOf(
-      (await this.#link.run('read-calls', this.#roots.workspace(workspaceId), {
+      await this.#link.run('read-calls', this.#roots.workspace(workspaceId), {
         session: part(sessionId),
         turn: part(turnId),
-      })) as RedisReply[],
+      }),
     );
   }
 
@@ -333,20 +319,23 @@ export class RedisTurns implements TurnStore {
     return this.#transcript.outputAfter(place, position);
   }
 
-  async inFlight(workspaceId: string): Promise<number> {
-    return (await this.#link.run('count-slots', this.#roots.workspace(workspaceId), {})) as number;
+  inFlight(workspaceId: string): Promise<number> {
+    return this.#link.run('count-slots', this.#roots.workspace(workspaceId), {});
   }
 
   /**
    * Sends a step that names positions in the output. One beyond the end would leave a gap that no later piece could
    * fill.
    */
-  async #place(positions: readonly number[], send: () => Promise<RedisReply>): Promise<RedisReply[]> {
+  async #place<A extends readonly [Named<string>, ...unknown[]]>(
+    positions: readonly number[],
+    send: () => Promise<A | Gap>,
+  ): Promise<A> {
     for (let tries = 0; ; tries++) {
-      const answer = (await send()) as RedisReply[];
-      if (textOfReply(answer[0]) !== 'hole') return answer;
+      const answer = await send();
+      if (!isGap(answer)) return answer;
       const pause = overtakenMs[tries];
-      const end = answer[1] as number;
+      const [, end] = answer;
       if (pause === undefined)
         throw new RangeError(
           `Output at ${positions.find((position) => position > end)!} would leave a gap after ${end}.`,
@@ -369,7 +358,12 @@ const countedFields = (session: Session, turn: Turn) => ({
   calls: turn.calls?.sent ?? 0,
 });
 
-const finished = (outcome: RedisReply | undefined, version: RedisReply | undefined): Finished => {
-  const name = textOfReply(outcome) as Finished['outcome'];
-  return name === 'finished' ? { outcome: name, version: version as number } : { outcome: name };
-};
+const finished = (answer: Answer<'withdraw-turn'>): Finished =>
+  begins(answer, 'finished') ? { outcome: 'finished', version: answer[1] } : { outcome: nameOf(answer[0]) };
+
+const isGap = (answer: readonly [Named<string>, ...unknown[]]): answer is Gap => textOfReply(answer[0]) === 'hole';
+
+/** The request to stop that a step of the owner has met; without one, the name of the step's outcome. */
+const stopOr = <T extends string>([outcome, stop]: readonly [Named<T>, stop?: Named<StopRequest> | null]):
+  | T
+  | { stop: StopRequest } => (stop === undefined || stop === null ? nameOf(outcome) : { stop: nameOf(stop) });
