@@ -40,7 +40,7 @@ t.test('pairs, and flags that are given several times', async (t) => {
     t.throws(() => pairs('--visitor', [text]), { message: `--visitor must be name=value, not "${text}".` });
 });
 
-t.test('visitor fields', async (t) => {
+t.test('visitor fields are parsed from NAME:TYPE:required:LABEL', async (t) => {
   t.strictSame(visitorField('name'), { name: 'name', type: 'text', required: false, label: 'name' });
   t.strictSame(visitorField('age:number'), { name: 'age', type: 'number', required: false, label: 'age' });
   t.strictSame(visitorField('email:email:required:Your e-mail: work'), {

@@ -231,7 +231,7 @@ t.test('--json prints the events, one a line, and failures as JSON', async (t) =
   t.strictSame([done.code, JSON.parse(done.stderr)], [1, body]);
 });
 
-t.test('which assistant: the only published one, demo, or the one named', async (t) => {
+t.test('chat uses the named assistant, else the only published one, else demo', async (t) => {
   const other = { ...assistant, id: id('asst', 'b'), name: 'other' };
   const draft = { ...assistant, id: id('asst', 'c'), name: 'draft', status: 'draft' };
   let known: object[] = [];

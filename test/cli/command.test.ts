@@ -120,7 +120,7 @@ t.test('a port that is taken or forbidden is a wrong setting', async (t) => {
     );
 });
 
-t.test('help and version', async (t) => {
+t.test('--help prints every command and --version the version', async (t) => {
   const help = await run(['--help']);
   t.equal(help.code, 0);
   for (const name of [
@@ -179,7 +179,7 @@ t.test('a reader that has seen enough is no failure', async (t) => {
   t.match(await command.finished, { code: 0, stderr: '' });
 });
 
-t.test('a failure that nobody reads has its exit code', async (t) => {
+t.test('a failure exits with its code although its output is unread', async (t) => {
   const command = start(t, ['serve'], { env: { PORT: 'eighty' } });
   command.stderr.destroy();
   t.match(await command.finished, { code: 2, stdout: '' });

@@ -18,7 +18,7 @@ import {
 const base = `/console/api/workspaces/${workspace.id}`;
 const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
 
-t.test('the workspace: the only one, the one called default, or the one named', async (t) => {
+t.test('a command uses the named workspace, else the only one, else default', async (t) => {
   const second = { ...workspace, id: id('wks', 'b'), name: 'second' };
   const named = { ...workspace, id: id('wks', 'c'), name: 'default' };
   let known: object[] = [second];

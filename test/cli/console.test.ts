@@ -156,7 +156,7 @@ t.test('console: a link to sign in with, for whom it is named', async (t) => {
   t.match(JSON.parse((await run(['console', '--json'], { env })).stdout), { object: 'sign_in_link', url });
 });
 
-t.test('workspaces and credentials', async (t) => {
+t.test('workspaces and credentials are created, listed and changed', async (t) => {
   const credential = {
     id: id('crd', 'a'),
     object: 'credential',
@@ -517,7 +517,7 @@ t.test('link create: the slug, what is named of limits and sites, and where the 
   t.match(await run(['link', 'create', 'demo'], { env: server.env }), { code: 2, stderr: /--slug/ });
 });
 
-t.test('link show and off', async (t) => {
+t.test('link show prints the link and link off turns it off', async (t) => {
   const server = await fakeServer(t, linkRoutes);
   const shown = await run(['link', 'show', 'demo'], { env: server.env });
   t.equal(shown.code, 0);

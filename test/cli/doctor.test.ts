@@ -17,7 +17,7 @@ const shared = {
   PARLEY_VOICE_PROCESSES: '0',
 };
 
-t.test('before the first start nothing is wrong, and nothing is made', async (t) => {
+t.test('doctor passes before the first start and creates no file', async (t) => {
   const folder = await temporaryFolder(t);
   const { code, stdout, stderr } = await doctor([], {
     PARLEY_STORE: `lmdb:${folder}/data`,
@@ -83,7 +83,7 @@ t.test('as JSON, with a Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   t.notMatch(well.stdout + wrong.stdout, /pass@|wrong@/);
 });
 
-t.test('the lines', async (t) => {
+t.test('doctor prints one line a check with its advice', async (t) => {
   const text = report({
     ok: false,
     store: null,

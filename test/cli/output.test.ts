@@ -25,7 +25,7 @@ t.test('fields are aligned, and lines are indented under their value', async (t)
   );
 });
 
-t.test('times are UTC', async (t) => {
+t.test('output prints times in UTC', async (t) => {
   t.equal(time(1767225600), '2026-01-01 00:00:00Z');
   t.equal(time(null), '-');
 });

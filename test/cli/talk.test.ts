@@ -166,7 +166,7 @@ t.test('a microphone that is not there', async (t) => {
   t.match(await talking.finished, { code: 1, stderr: /parley: arecord could not record: no such card\n/ });
 });
 
-t.test('the keys', (t) => {
+t.test('the keys of a call cut a reply and hang up', (t) => {
   let raw: boolean | null = null;
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (on: boolean) => (raw = on) });
   const done: string[] = [];

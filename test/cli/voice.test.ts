@@ -97,7 +97,7 @@ t.test('every message as a line, of a WAV at a rate that no transcription takes'
   );
 });
 
-t.test('audio that cannot be transcribed', async (t) => {
+t.test('listen refuses audio that cannot be transcribed', async (t) => {
   await writeFile(inFolder('silence.wav'), exactWav(new Int16Array(8000), 16_000));
   t.strictSame(await run(['listen', inFolder('silence.wav')], { env }), {
     code: 0,
@@ -135,7 +135,7 @@ t.test('Ctrl-C leaves in order', async (t) => {
   t.notOk((await keys()).some(({ name, status }) => name === 'parley listen' && status !== 'revoked'));
 });
 
-t.test('which assistant speaks', async (t) => {
+t.test('speak uses the named assistant, else the only one with a voice, else demo', async (t) => {
   const workspace = await house.console('/workspaces', { body: { name: 'other' } });
   const assistants = `/workspaces/${workspace.json.id}/assistants`;
   const add = async (name: string, voice: boolean): Promise<void> => {

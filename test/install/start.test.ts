@@ -361,7 +361,7 @@ t.test(
 );
 
 t.test(
-  'nobody waits for a process that has died while it installed',
+  'an install skips a process that died while it installed',
   { skip: process.platform === 'win32' && 'npm is no script there' },
   async (t) => {
     const { path, run, env } = await staleClone(t);
@@ -375,7 +375,7 @@ t.test(
 );
 
 t.test(
-  'nobody waits for a process that has the id of one that has died while it installed',
+  'an install skips a process that has the id of one that died while it installed',
   { skip: process.platform !== 'linux' && 'when a process began is not known there' },
   async (t) => {
     const { path, run, env } = await staleClone(t);
@@ -432,7 +432,7 @@ t.test('`npm start` hands SIGTERM on to the server, which drains and ends with 0
 });
 
 t.test(
-  'a server whose output nobody reads any more serves on, and takes two signals at once, as a process group under npm gets them, for one wish to drain',
+  'a server without a reader of its output continues, and takes two signals at once as one request to drain',
   async (t) => {
     const server = await startServer(t, { env: { PARLEY_STORE: 'memory:' } });
     server.child.stdout!.destroy();
@@ -443,7 +443,7 @@ t.test(
   },
 );
 
-t.test('so does one whose output was never read', async (t) => {
+t.test('a server whose output was never read continues', async (t) => {
   const [port, { PATH, HOME }] = [await freePort(), process.env];
   const server = spawn(process.execPath, [join(root, 'src/install/start.mjs'), 'serve'], {
     cwd: root,

@@ -68,7 +68,7 @@ async function within(t: Test, script: string): Promise<Readonly<Record<string, 
   );
 }
 
-t.test('the documented unit', { skip: whyNoSystemd() }, async (t) => {
+t.test('the documented systemd unit runs an unprivileged server and stops it', { skip: whyNoSystemd() }, async (t) => {
   const found = await within(
     t,
     `

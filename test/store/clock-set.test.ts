@@ -222,7 +222,7 @@ t.test('on Redis no living turn is taken over because the clock was set ahead', 
   t.ok(await takeOver(), 'and it is, once its owner has let it run out');
 });
 
-t.test('the course of time', async (t) => {
+t.test("the store's time is trusted only after an even course", async (t) => {
   const after = (...times: number[]): TimeCourse => times.reduce<TimeCourse | undefined>(withTime, undefined)!;
   t.same(after(5), { seenMs: 5, evenSinceMs: 5 });
   t.same(after(0, limits.timeGapMsMax), { seenMs: limits.timeGapMsMax, evenSinceMs: 0 });

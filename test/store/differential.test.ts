@@ -114,7 +114,7 @@ function wordOf(answer: any): string {
   return answer.outcome ?? ('stop' in answer && !('epoch' in answer) ? 'stop' : 'epoch' in answer ? 'epoch' : '');
 }
 
-t.test('random lives', { skip }, async (t) => {
+t.test('random lives of two stores give equal answers and contents', { skip }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   const timed = await timedServer(server.url);
   t.teardown(() => {

@@ -31,7 +31,7 @@ for (const flushes of [false, true]) {
   });
 }
 
-t.test('the database hears nothing of a row that came and went while it waited', async (t) => {
+t.test('the database never gets a row that was created and removed while it waited', async (t) => {
   const run = await opened(t);
   const heard: string[] = [];
   const write = run.base.write.bind(run.base);
@@ -105,7 +105,7 @@ async function full(t: Test): Promise<Awaited<ReturnType<typeof opened>>> {
   return run;
 }
 
-t.test('a folder that cannot be flushed for a moment costs nothing that was acknowledged', async (t) => {
+t.test('a folder that briefly cannot be flushed loses no acknowledged row', async (t) => {
   const run = await full(t);
   for (let turn = 0; turn < 3; turn++) await run.engine.write(put(turn, 'newer'));
   await run.reopen();
@@ -182,52 +182,52 @@ t.test('a batch that could not be flushed is not there after a crash', async (t)
   await run.engine.close();
 });
 
-t.test('a database that takes nothing makes it refuse in the end, and no longer once it takes', async (t) => {
-  const run = await opened(t);
-  run.base.writesLeft = 0;
-  let taken = 0;
-  const all = async (count: number) => {
-    for (let index = 0; index < count; index++) {
-      await run.engine.write([[`row/${taken}`, Buffer.from('text')]]);
-      taken++;
-    }
-  };
-  await t.rejects(all(1000), { message: 'The database rejects the records that wait in the journal.' });
-  t.equal(readAll(run.engine).length, taken, 'what it acknowledged is there');
-  run.base.writesLeft = Infinity;
-  for (let attempt = 0; attempt < 200; attempt++) await all(1).catch(() => {});
-  await all(1);
-  t.equal(readAll(run.engine).length, taken);
-  await run.engine.close();
-});
-
 t.test(
-  'a database that takes nothing is told of before anything is refused, and once it takes no longer',
+  'the journal refuses writes while the database rejects rows for long, and accepts them afterwards',
   async (t) => {
-    const { base, folder } = await opened(t);
-    const store = new EmbeddedStore(new JournaledEngine(base, folder, { flushes: false, bounds }));
-    await store.open(0);
-    await store.ping();
-    base.writesLeft = 0;
-    const scene = new Scene(store, Date.now());
-    while (
-      await store.ping().then(
-        () => true,
-        () => false,
-      )
-    )
-      await scene.created();
-    t.ok(await scene.created(), 'steps are still taken');
-    t.ok((await store.ping().catch((error) => error)) instanceof StoreUnavailable);
-    base.writesLeft = 1;
-    await t.rejects(store.ping(), { message: /soon reject writes/ }, 'half of it is not enough');
-    base.writesLeft = Infinity;
-    await t.resolves(store.ping(), 'though nobody writes');
-    t.ok(base.get('journal-next'));
-    await scene.created();
-    await store.close();
+    const run = await opened(t);
+    run.base.writesLeft = 0;
+    let taken = 0;
+    const all = async (count: number) => {
+      for (let index = 0; index < count; index++) {
+        await run.engine.write([[`row/${taken}`, Buffer.from('text')]]);
+        taken++;
+      }
+    };
+    await t.rejects(all(1000), { message: 'The database rejects the records that wait in the journal.' });
+    t.equal(readAll(run.engine).length, taken, 'what it acknowledged is there');
+    run.base.writesLeft = Infinity;
+    for (let attempt = 0; attempt < 200; attempt++) await all(1).catch(() => {});
+    await all(1);
+    t.equal(readAll(run.engine).length, taken);
+    await run.engine.close();
   },
 );
+
+t.test('a database that rejects rows is reported before the first refusal, until it accepts rows', async (t) => {
+  const { base, folder } = await opened(t);
+  const store = new EmbeddedStore(new JournaledEngine(base, folder, { flushes: false, bounds }));
+  await store.open(0);
+  await store.ping();
+  base.writesLeft = 0;
+  const scene = new Scene(store, Date.now());
+  while (
+    await store.ping().then(
+      () => true,
+      () => false,
+    )
+  )
+    await scene.created();
+  t.ok(await scene.created(), 'steps are still taken');
+  t.ok((await store.ping().catch((error) => error)) instanceof StoreUnavailable);
+  base.writesLeft = 1;
+  await t.rejects(store.ping(), { message: /soon reject writes/ }, 'half of it is not enough');
+  base.writesLeft = Infinity;
+  await t.resolves(store.ping(), 'though nobody writes');
+  t.ok(base.get('journal-next'));
+  await scene.created();
+  await store.close();
+});
 
 t.test('a call of sound() while a record is flushed does not remove its file', async (t) => {
   const run = await full(t);
@@ -243,7 +243,7 @@ t.test('a call of sound() while a record is flushed does not remove its file', a
   await run.engine.close();
 });
 
-t.test('a database that is behind holds the writer up and refuses nothing', async (t) => {
+t.test('a slow database delays the writer and refuses no write', async (t) => {
   const run = await opened(t);
   const write = run.base.write.bind(run.base);
   run.base.write = async (rows) => {

@@ -121,7 +121,7 @@ for (const durability of ['committed', 'flushed'] as const) {
   });
 }
 
-t.test('a look sees database and journal as one, either way, and writes nothing', async (t) => {
+t.test('a read-only look merges database and journal and writes no file', async (t) => {
   const path = await folder(t);
   const made: string[] = [];
   const workspaceId = ids.make('wks');

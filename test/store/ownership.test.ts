@@ -119,7 +119,7 @@ t.test(
   },
 );
 
-t.test('a process in another container gives up in one sentence, and disturbs nobody', async (t) => {
+t.test('a process in another container ends with one sentence and leaves the owner undisturbed', async (t) => {
   const folder = await temporaryFolder(t);
   const first = lmdbStore(folder);
   await first.open(Date.now());

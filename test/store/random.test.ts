@@ -152,7 +152,7 @@ async function trace(store: Store, groups: Command[][]): Promise<unknown[]> {
   return answers;
 }
 
-t.test('memory and LMDB agree', async (t) => {
+t.test('memory and LMDB give equal answers to random steps', async (t) => {
   const property = fc.asyncProperty(
     fc.array(fc.array(command, { minLength: 1, maxLength: 6 }), { maxLength: 12 }),
     async (groups) => {

@@ -29,7 +29,7 @@ const sequence = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-t.test('one arithmetic', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('the scripts and the pure function compute equal budgets', { skip: whyNoRedis() ?? false }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   const clock = createClient({ url: server.url });
   await clock.connect();

@@ -74,7 +74,7 @@ for (const durability of ['committed', 'replicated'] as const) {
   });
 }
 
-t.test('a client leaves a replica that has lost its primary and answers nothing', { skip }, async (t) => {
+t.test('a client leaves a replica that has lost its primary and stays silent', { skip }, async (t) => {
   const { one, two, way, url } = await pair(t);
   const { store, dispose } = await openStore(url);
   t.teardown(dispose);

@@ -250,7 +250,7 @@ t.test('a step that a silent connection has held up is not confirmed by a WAIT t
   t.match(await third, /No replica/);
 });
 
-t.test('where the connection breaks, nothing that waited is confirmed, and the next step is', async (t) => {
+t.test('a broken connection confirms no waiting step, and the next step is confirmed', async (t) => {
   const redis = connection();
   const first = outcome(redis.step());
   await redis.replies(1);

@@ -39,7 +39,7 @@ async function becomes(store: Store, ready: boolean): Promise<Error | null> {
   }
 }
 
-t.test('every policy but noeviction, with any maxmemory', { skip }, async (t) => {
+t.test('the store refuses every eviction policy but noeviction, with any maxmemory', { skip }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
   const { store, dispose } = await openStore(server.url);
@@ -98,7 +98,7 @@ t.test(
   },
 );
 
-t.test('every primary of a cluster', { skip }, async (t) => {
+t.test('the store refuses an evicting policy on any primary of a cluster', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
   t.teardown(() => cluster.stop());
   const { store, dispose } = await openStore(cluster.url);
@@ -130,7 +130,7 @@ t.test('every primary of a cluster', { skip }, async (t) => {
   await becomes(store, true);
 });
 
-t.test('a primary that hangs keeps nobody from knowing that the others are ready', { skip }, async (t) => {
+t.test('a hanging primary leaves the readiness of the others visible', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
   t.teardown(() => cluster.stop());
   const { store, dispose } = await openStore(cluster.url);

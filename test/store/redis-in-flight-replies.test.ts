@@ -41,7 +41,7 @@ function connection(): {
 const replacedMs = limits.redisPingMs + limits.redisSilenceMs + limits.redisReconnectMsMax;
 const silent = new StoreUnavailable('Redis has stopped answering.');
 
-t.test('a connection that owes a reply for too long is asked nothing until it replies', async (t) => {
+t.test('a connection that owes a reply for too long gets no command until it replies', async (t) => {
   const redis = connection();
   const first = redis.ask();
   redis.at(limits.redisCallMs);
@@ -73,7 +73,7 @@ t.test('a connection without requests in flight may be silent', async (t) => {
   t.same(await Promise.all([second, third]), ['a reply', 'a reply']);
 });
 
-t.test('a connection that was closed owes nothing', async (t) => {
+t.test('a closed connection owes no reply', async (t) => {
   const redis = connection();
   const lost = redis.ask();
   redis.at(limits.redisCallMs + 1);

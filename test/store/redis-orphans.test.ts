@@ -127,7 +127,7 @@ t.test(
   },
 );
 
-t.test('where no turn is begun Redis is asked next to nothing', { skip }, async (t) => {
+t.test('a process without turns sends Redis hardly a command', { skip }, async (t) => {
   const { server, process, pass } = await open(t);
   await pass(0);
   const store = await process('quiet:');

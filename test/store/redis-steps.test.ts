@@ -181,7 +181,7 @@ t.test('each helper is a file with one function, and says what it calls', async 
   );
 });
 
-t.test('an include that is missing, too many or of nothing is found', async (t) => {
+t.test('a missing, unneeded or unknown include is reported', async (t) => {
   const text = helpers.get('recall')!;
   const faults = (sound: string, wrong: string): string[] => {
     t.ok(text.includes(sound), sound);

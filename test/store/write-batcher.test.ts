@@ -72,7 +72,7 @@ t.test('a batch leaves once whatever else is ready has had its turn', async (t) 
   t.ok(steps.every(({ over, error }) => over && error === null));
 });
 
-t.test('nobody sees what is not committed', async (t) => {
+t.test('a reader sees only committed rows', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId } = made;
   const turn = await made.streaming();
@@ -89,7 +89,7 @@ t.test('nobody sees what is not committed', async (t) => {
   t.equal(await store.turns.output(turn.place), 'text');
 });
 
-t.test('a failed batch changes nothing, and all that was decided on top of it falls with it', async (t) => {
+t.test('a failed batch changes no row, and decisions on top of it fail with it', async (t) => {
   const { scene: made, engine } = await scene();
   const { store, workspaceId, now } = made;
   const session = await made.created();

@@ -230,7 +230,7 @@ t.test('a store that a parley runs on: named, not looked into, not disturbed', a
   t.same(await again.stop(), { code: 0, signal: null });
 });
 
-t.test('filesystems and room', async (t) => {
+t.test('doctor reports the filesystem of the folder and its free space', async (t) => {
   t.equal(filesystemKind(0xef53).status, 'ok');
   t.match(filesystemKind(0x6969), { status: 'warn', found: /^NFS/ });
   t.match(filesystemKind(0x01021994), { status: 'warn', found: /^tmpfs/ });

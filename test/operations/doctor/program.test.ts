@@ -72,7 +72,7 @@ t.test('proxies: an address of the console behind a proxy, and no proxy that is 
   );
 });
 
-t.test('the port: free, or somebody else has it, or an address that is not ours', async (t) => {
+t.test('doctor reports a port as free, in use by another program, or on a foreign address', async (t) => {
   t.match((await diagnose({ PARLEY_STORE: 'memory:' })).of('port'), { status: 'ok', found: /a free one is picked/ });
   const other = createServer((_request, response) => response.end('{"status":"ok"}')).listen(0, '127.0.0.1');
   await once(other, 'listening');
@@ -151,7 +151,7 @@ t.test('variables that Kubernetes sets for a service are named', async (t) => {
   t.equal(found.of('settings').status, 'ok');
 });
 
-t.test('Node and the engine', async (t) => {
+t.test('doctor reports the version of Node and the HTTP engine', async (t) => {
   t.equal(nodeVersion('20.18.1').status, 'ok');
   t.equal(nodeVersion('22.4.0').status, 'ok');
   t.match(nodeVersion('20.9.0'), { status: 'fail', advice: /Node 20\.18\.1 or later/ });

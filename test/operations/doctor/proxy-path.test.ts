@@ -120,7 +120,7 @@ t.test('a proxy that takes plain HTTP for TLS', async (t) => {
   });
 });
 
-t.test('somebody else, nobody, and no address', async (t) => {
+t.test('doctor reports a foreign server, a silent address and a text that is no address', async (t) => {
   t.match(await found(await other(t, 502)), {
     status: 'fail',
     found: /answers 502, but the response is not from parley/,

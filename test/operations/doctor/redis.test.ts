@@ -9,7 +9,7 @@ import { examined, redis, stored } from './redis-support.ts';
 
 const skip = whyNoRedis() ?? false;
 
-t.test('nothing is wrong, and nothing is changed', { skip }, async (t) => {
+t.test('doctor passes on a sound Redis and changes no key', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const own = workspace();
   await stored(server.url, async (store) => {
@@ -97,7 +97,7 @@ t.test('settings that lose acknowledged writes', { skip }, async (t) => {
   t.match((await examined(silent)).of('append-only'), { status: 'fail', found: /does not let parley ask/ });
 });
 
-t.test('memory', { skip }, async (t) => {
+t.test('doctor reports the eviction policy of Redis and the memory that is used', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const set = (...settings: string[]): Promise<string> => server.command('CONFIG', 'SET', ...settings);
   const used = Number(/used_memory:(\d+)/.exec(await server.command('INFO', 'memory'))![1]);
@@ -158,7 +158,7 @@ t.test('a disk that does not take it', { skip }, async (t) => {
   t.match((await examined(server)).of('disk-writes'), { status: 'fail', found: /BGSAVE failed/ });
 });
 
-t.test('a replica: as the store, or missing', { skip }, async (t) => {
+t.test('doctor fails on a replica as the store and reports a missing replica', { skip }, async (t) => {
   const server = await redis(t, ...appendOnly);
   const replicated = { PARLEY_DURABILITY: 'replicated' };
   t.match((await examined(server, replicated)).of('replicas'), {

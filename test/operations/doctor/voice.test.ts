@@ -21,7 +21,7 @@ import { diagnose } from './diagnosis.ts';
 const clock = new WheelClock();
 t.teardown(() => clock.stop());
 
-t.test('turned off', async (t) => {
+t.test('doctor reports a voice that is turned off', async (t) => {
   const found = await diagnose({ PARLEY_STORE: 'memory:', PARLEY_VOICE_FOLDER: '/nowhere/voices' });
   t.match(found.of('voice'), { status: 'ok', found: /PARLEY_VOICE_PROCESSES=0/ });
   for (const id of ['voice-packages', 'voice-formats']) t.equal(found.of(id).status, 'not looked at', id);
@@ -91,7 +91,7 @@ t.test('formats whose package does not load', async (t) => {
   t.match(await formats(broken), { status: 'warn', found: 'MP3 does not load.', advice: /other formats work/ });
 });
 
-t.test("the operator's folder", async (t) => {
+t.test("doctor reports the voices of the operator's folder", async (t) => {
   const folder = await temporaryFolder(t);
   t.match(voiceFolderFinding(folder), {
     status: 'warn',

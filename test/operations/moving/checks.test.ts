@@ -282,31 +282,28 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
   t.equal(types.size, 11, [...types].join());
 });
 
-t.test(
-  'a row that the API would not take is refused by its line and its field, and nothing of the file is stored',
-  async (t) => {
-    const path = join(await temporaryFolder(t), 'broken.jsonl');
-    for (const [type, change, field, fits] of wrong) {
-      const number = lineOf(type, fits);
-      t.ok(number > 0, `there is a ${type} for ${field}`);
-      const text = closed(changedAt(number, change));
-      await writeFile(path, text);
-      for (const from of [path, Readable.from([Buffer.from(text)])]) {
-        const there = await inMemory(t);
-        const message = new RegExp(`^Line ${number} cannot be imported: .*${field}`);
-        await t.rejects(
-          importFrom({ target: there.target(), secret, from, onRows: () => {} }),
-          { message },
-          `${type}: ${field}`,
-        );
-        const stored = await opened(there, (store) =>
-          store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' }),
-        );
-        t.same(stored.items, [], 'the store is empty');
-      }
+t.test('an import refuses a row that the API refuses, names its line and field, and stores no row', async (t) => {
+  const path = join(await temporaryFolder(t), 'broken.jsonl');
+  for (const [type, change, field, fits] of wrong) {
+    const number = lineOf(type, fits);
+    t.ok(number > 0, `there is a ${type} for ${field}`);
+    const text = closed(changedAt(number, change));
+    await writeFile(path, text);
+    for (const from of [path, Readable.from([Buffer.from(text)])]) {
+      const there = await inMemory(t);
+      const message = new RegExp(`^Line ${number} cannot be imported: .*${field}`);
+      await t.rejects(
+        importFrom({ target: there.target(), secret, from, onRows: () => {} }),
+        { message },
+        `${type}: ${field}`,
+      );
+      const stored = await opened(there, (store) =>
+        store.catalog.list('workspace', '', { limit: 1, after: null, order: 'asc' }),
+      );
+      t.same(stored.items, [], 'the store is empty');
     }
-  },
-);
+  }
+});
 
 t.test('rows in another place than their own are refused', async (t) => {
   const path = join(await temporaryFolder(t), 'order.jsonl');

@@ -270,7 +270,7 @@ t.test('another secret is refused with the way to the right one, and so is a sto
   );
 });
 
-t.test('a folder in which a server has been, and nothing is, takes an import', async (t) => {
+t.test('a folder that a server has opened and left empty accepts an import', async (t) => {
   const { file } = await scene(t);
   const place = await inFolder(t);
   await opened(place, (store) => store.ping());
@@ -364,7 +364,7 @@ t.test('however much there is, little of it is held at a time', async (t) => {
   t.ok(ahead <= limits.movingRowsMax);
 });
 
-t.test('the past of a turn in a history', async (t) => {
+t.test("an import keeps a turn's past in its history", async (t) => {
   const past = {
     turnId: 'turn_1',
     version: 1,
