@@ -111,40 +111,40 @@ class Supervisor {
     this.#members.add(member);
     this.#log.info({ worker: member.worker.id, pid: member.worker.process.pid }, 'worker starts');
     member.worker.on('message', (message: FromWorker) => {
-      this.#hear(member, message).catch((error: unknown) =>
+      this.#receive(member, message).catch((error: unknown) =>
         this.#log.error({ err: error, worker: member.worker.id }, 'a message of a worker failed'),
       );
     });
-    void member.ended.then(({ code, signal }) => this.#lose(member, code, signal));
+    void member.ended.then(({ code, signal }) => this.#remove(member, code, signal));
     return member;
   }
 
-  async #hear(member: SupervisedWorker, message: FromWorker): Promise<void> {
-    if (message.type === 'port.wanted') await this.#tellPort(member, message.again);
+  async #receive(member: SupervisedWorker, message: FromWorker): Promise<void> {
+    if (message.type === 'port.wanted') await this.#sendPort(member, message.again);
     else if (message.type === 'listening') member.listens();
-    else if (message.type === 'measured') this.#scrapes.hear(member, message.request, message.samples);
-    else if (message.type === 'readiness') this.#readiness.hear(member, message.request, message.ready);
+    else if (message.type === 'measured') this.#scrapes.receive(member, message.request, message.samples);
+    else if (message.type === 'readiness') this.#readiness.receive(member, message.request, message.ready);
     else if (message.type === 'metrics.wanted') {
-      member.tell({ type: 'metrics', request: message.request, text: await this.#scrapes.text() });
+      member.send({ type: 'metrics', request: message.request, text: await this.#scrapes.text() });
     }
   }
 
   /** The port is probed only when a worker is about to listen, so that no other program can take it in between. */
-  async #tellPort(member: SupervisedWorker, again: boolean): Promise<void> {
+  async #sendPort(member: SupervisedWorker, again: boolean): Promise<void> {
     try {
       if (this.#port === null || (again && this.#portRefused !== null))
         this.#port = await probePort(this.#config.host, this.#config.port);
-      member.tell({ type: 'port', port: this.#port });
+      member.send({ type: 'port', port: this.#port });
     } catch (error) {
       member.kill('SIGKILL');
       this.#portRefused?.(error);
     }
   }
 
-  #lose(member: SupervisedWorker, code: number | null, signal: NodeJS.Signals | null): void {
+  #remove(member: SupervisedWorker, code: number | null, signal: NodeJS.Signals | null): void {
     this.#members.delete(member);
-    this.#readiness.lose(member);
-    this.#scrapes.lose(member).catch((error: unknown) => this.#log.error({ err: error }, 'metrics of a worker lost'));
+    this.#readiness.remove(member);
+    this.#scrapes.remove(member).catch((error: unknown) => this.#log.error({ err: error }, 'metrics of a worker lost'));
     if (this.#exitCode !== null) {
       if (member.listened && code !== 0) this.#exitCode = 1;
       if (this.#members.size === 0) this.#finish();

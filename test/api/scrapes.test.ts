@@ -16,7 +16,7 @@ class Worker {
     this.worker = { id };
   }
 
-  tell(message: FromSupervisor): void {
+  send(message: FromSupervisor): void {
     this.told.push(message);
   }
 }
@@ -42,7 +42,7 @@ t.test('requests during a scrape share it', async (t) => {
     t.match(told, [{ type: 'measure' }], 'each is asked');
     t.equal(told.length, 1, 'once');
     for (const message of told)
-      if (message.type === 'measure') scrapes.hear(members[index]!, message.request, measured);
+      if (message.type === 'measure') scrapes.receive(members[index]!, message.request, measured);
   }
   const all = new Set(await Promise.all(texts));
   t.equal(all.size, 1);

@@ -12,7 +12,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { JournaledEngine } from '../../src/store/journal.ts';
-import { lookInto } from '../../src/store/lmdb/look.ts';
+import { readFolder } from '../../src/store/lmdb/read-only.ts';
 import { LmdbSnapshot } from '../../src/store/lmdb/snapshot.ts';
 import { LmdbEngine, lmdbStore } from '../../src/store/lmdb.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
@@ -138,7 +138,7 @@ t.test('a read-only look merges database and journal and writes no file', async 
     ['asc', made],
     ['desc', made.toReversed()],
   ] as const) {
-    const seen = await lookInto(path, async ({ sessions }) =>
+    const seen = await readFolder(path, async ({ sessions }) =>
       (await sessions.list(workspaceId, filter, page({ order }))).items.map(({ id }) => id),
     );
     t.same(seen, expected, order);
@@ -171,7 +171,7 @@ t.test(
     await t.rejects(lmdbStore(mine).open(nowMs), { message });
     await t.rejects(new LmdbSnapshot(mine).open(), { message });
     await t.rejects(
-      lookInto(mine, async () => 0),
+      readFolder(mine, async () => 0),
       { message },
     );
     t.ok(existsSync(join(mine, other.journal)), 'and is left where it is');

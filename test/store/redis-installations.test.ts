@@ -154,7 +154,7 @@ t.test('a cluster has one database, and its processes hear each other from all s
   const ears = await Promise.all(stores.map((store) => Ear.of(store)));
   for (const store of stores) await actAll(store, new Scene(store, Date.now()));
   // Shards send by themselves, so that their messages come in any order.
-  for (const ear of ears) while (ear.heard.length < 3 * kinds.length) await ear.all();
+  for (const ear of ears) while ((await ear.all()).length < 3 * kinds.length);
   for (const ear of ears) t.same(sorted(kindsOf(await ear.all())), sorted([...kinds, ...kinds, ...kinds]));
   const all = (await Promise.all(cluster.servers.map((server) => server.command('PUBSUB', 'CHANNELS')))).flatMap(
     (text) => text.split('\n').filter(Boolean),

@@ -9,7 +9,7 @@ import { limits } from '../../base/limits.ts';
 import { dataFile } from '../../store/lmdb/files.ts';
 import { RecordsLost } from '../../store/journal/replay.ts';
 import { headerProblem, missingProblem } from '../../store/lmdb/header.ts';
-import { lookInto, ownerOf } from '../../store/lmdb/look.ts';
+import { readFolder, findLivingOwner } from '../../store/lmdb/read-only.ts';
 import { walkPages } from '../../store/lmdb/pages.ts';
 import { codePoints } from '../../base/text.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
@@ -199,7 +199,7 @@ async function storeChecks(
   try {
     const damage = headerProblem(file);
     if (damage !== null) return [check('store', fail(`${file} ${damage}`, backup))];
-    const owner = await ownerOf(folder, clock);
+    const owner = await findLivingOwner(folder, clock);
     if (owner !== null)
       return [
         check(
@@ -216,7 +216,7 @@ async function storeChecks(
     const summary = `opens, ${isCut ? `its first ${rows}` : `its ${rows}`} rows read well, and no parley runs on it`;
     return [
       check('store', ok(summary)),
-      ...(await lookInto(folder, (records) => examineRecords(records, secrets, ids))),
+      ...(await readFolder(folder, (records) => examineRecords(records, secrets, ids))),
     ];
   } catch (error) {
     const { cause, message } = error as Error;

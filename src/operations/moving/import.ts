@@ -32,11 +32,11 @@ export interface Imported {
 export function importFrom(options: ImportOptions): Promise<Imported> {
   const { from } = options;
   if (typeof from === 'string') return importFile({ ...options, from });
-  return withKept(from, (path) => importFile({ ...options, from: path }));
+  return withTemporaryFile(from, (path) => importFile({ ...options, from: path }));
 }
 
 /** Keeps what a stream holds in a file, compressed and readable for its owner alone, for as long as `use` takes. */
-async function withKept<T>(stream: NodeJS.ReadableStream, use: (path: string) => Promise<T>): Promise<T> {
+async function withTemporaryFile<T>(stream: NodeJS.ReadableStream, use: (path: string) => Promise<T>): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-import-'));
   try {
     const path = join(folder, 'import.jsonl.gz');
@@ -81,22 +81,22 @@ async function importRows(
   onRows: ImportOptions['onRows'],
 ): Promise<Imported> {
   const before = await target.progress(header.id);
-  const taking = new Taking(target, before);
+  const loader = new BatchLoader(target, before);
   try {
     for await (const { row, line } of rows) {
-      await taking.add(row, line.length);
+      await loader.add(row, line.length);
       onRows('importing', tally.rows);
     }
   } catch (error) {
-    await taking.flush(false);
+    await loader.flush(false);
     throw error;
   }
-  await taking.flush(true);
+  await loader.flush(true);
   return { rows: tally.rows, counts: tally.counts, before: before.done ? tally.rows : before.rows };
 }
 
 /** Groups rows into batches of a bounded size, after those that were loaded before. */
-class Taking {
+class BatchLoader {
   readonly #target: DumpTarget;
   readonly #before: DumpProgress;
   #batch: DumpRow[] = [];

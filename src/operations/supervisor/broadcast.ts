@@ -40,7 +40,7 @@ export class Broadcast {
         resolve();
       };
       this.#open.set(request, { awaited, done });
-      for (const member of awaited) member.tell(message(request));
+      for (const member of awaited) member.send(message(request));
     });
     this.#open.delete(request);
   }
@@ -57,7 +57,7 @@ export class Broadcast {
   }
 
   /** Stops waiting for a worker that has ended. */
-  lose(member: SupervisedWorker): void {
+  remove(member: SupervisedWorker): void {
     for (const request of [...this.#open.keys()]) this.noteAnswer(member, request);
   }
 }

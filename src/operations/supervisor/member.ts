@@ -53,7 +53,7 @@ export class SupervisedWorker {
     return this.#clock.monotonic() - this.#startedAt;
   }
 
-  tell(message: FromSupervisor): void {
+  send(message: FromSupervisor): void {
     if (this.worker.isConnected()) this.worker.send(message, () => {});
   }
 
@@ -63,7 +63,7 @@ export class SupervisedWorker {
   leave(message: FromSupervisor): void {
     this.leaving = true;
     this.#deadline ??= this.#clock.after(limits.workerEndMs, () => this.kill('SIGKILL'));
-    this.tell(message);
+    this.send(message);
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -34,13 +34,13 @@ export class Readiness {
     return this.#asked.get();
   }
 
-  hear(member: SupervisedWorker, request: number, ready: boolean): void {
+  receive(member: SupervisedWorker, request: number, ready: boolean): void {
     if (!this.#broadcast.isOpen(request)) return;
     this.#ready ||= ready;
     this.#broadcast.noteAnswer(member, request, ready);
   }
 
-  lose(member: SupervisedWorker): void {
-    this.#broadcast.lose(member);
+  remove(member: SupervisedWorker): void {
+    this.#broadcast.remove(member);
   }
 }

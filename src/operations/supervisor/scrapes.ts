@@ -20,7 +20,7 @@ export class Scrapes {
   constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>, counted: () => Promise<Samples> = async () => []) {
     this.#broadcast = new Broadcast(clock, members);
     this.#scrape = new Coalesced(clock, bounds, async () => {
-      this.#tally.hear(own, await counted());
+      this.#tally.receive(own, await counted());
       await this.#broadcast.ask(
         limits.workerMeasureMs,
         ({ listened }) => listened,
@@ -38,13 +38,13 @@ export class Scrapes {
     return this.#scrape.get();
   }
 
-  hear(member: SupervisedWorker, request: number | null, samples: Samples): void {
-    this.#tally.hear(member.worker.id, samples);
+  receive(member: SupervisedWorker, request: number | null, samples: Samples): void {
+    this.#tally.receive(member.worker.id, samples);
     if (request !== null) this.#broadcast.noteAnswer(member, request);
   }
 
-  async lose(member: SupervisedWorker): Promise<void> {
-    this.#broadcast.lose(member);
+  async remove(member: SupervisedWorker): Promise<void> {
+    this.#broadcast.remove(member);
     await this.#tally.end(member.worker.id);
   }
 }
@@ -57,7 +57,7 @@ class Tally {
   readonly #last = new Map<number, Samples>();
   #ended: Samples = [];
 
-  hear(worker: number, samples: Samples): void {
+  receive(worker: number, samples: Samples): void {
     this.#last.set(worker, samples);
   }
 

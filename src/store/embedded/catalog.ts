@@ -59,7 +59,7 @@ export class EmbeddedCatalog implements Catalog {
       if (kind === 'key') putPublicKey(draft, record as Key);
       return true;
     });
-    if (created) this.#notices.tellChanged(kind, workspaceOf(record), record.id);
+    if (created) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
   }
 
   async read<K extends CatalogKind>(
@@ -94,7 +94,7 @@ export class EmbeddedCatalog implements Catalog {
       }
       return version + 1;
     });
-    if (moved !== null) this.#notices.tellChanged(kind, workspaceOf(record), record.id);
+    if (moved !== null) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
     return moved;
   }
 
@@ -117,7 +117,7 @@ export class EmbeddedCatalog implements Catalog {
       }
       return true;
     });
-    if (removed) this.#notices.tellChanged(kind, workspaceId, id);
+    if (removed) this.#notices.sendChanged(kind, workspaceId, id);
     return removed;
   }
 
@@ -154,7 +154,7 @@ export class EmbeddedCatalog implements Catalog {
       return true;
     });
     if (wasRemoved) {
-      this.#notices.tellChanged('workspace', id, id);
+      this.#notices.sendChanged('workspace', id, id);
       await this.#removeHoldings(id);
     }
     return wasRemoved;
@@ -175,7 +175,7 @@ export class EmbeddedCatalog implements Catalog {
         ended = this.#forgotten(workspaceId, null);
         return left > 0;
       });
-      for (const place of ended) this.#notices.tellMoved(place);
+      for (const place of ended) this.#notices.sendMoved(place);
       await this.#batcher.pause();
     }
   }

@@ -13,7 +13,7 @@ export class Notices {
     return async () => void this.#listeners.delete(heard);
   }
 
-  tell(notice: Notice): void {
+  send(notice: Notice): void {
     for (const listener of this.#listeners) listener(notice);
   }
 
@@ -22,11 +22,11 @@ export class Notices {
     this.#awaited.add(turnId);
   }
 
-  tellMoved({ workspaceId, sessionId, turnId }: TurnPlace): void {
-    if (this.#awaited.delete(turnId)) this.tell({ type: 'turn.moved', workspaceId, sessionId, turnId });
+  sendMoved({ workspaceId, sessionId, turnId }: TurnPlace): void {
+    if (this.#awaited.delete(turnId)) this.send({ type: 'turn.moved', workspaceId, sessionId, turnId });
   }
 
-  tellChanged(kind: CatalogKind, workspaceId: string, id: string): void {
-    this.tell({ type: 'changed', kind, workspaceId, id });
+  sendChanged(kind: CatalogKind, workspaceId: string, id: string): void {
+    this.send({ type: 'changed', kind, workspaceId, id });
   }
 }

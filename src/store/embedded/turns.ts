@@ -227,7 +227,7 @@ export class EmbeddedTurns implements TurnStore {
     });
     if (stop !== null) {
       const { workspaceId, sessionId, turnId } = place;
-      this.#notices.tell({ type: 'turn.stop', workspaceId, sessionId, turnId, reason: stop });
+      this.#notices.send({ type: 'turn.stop', workspaceId, sessionId, turnId, reason: stop });
     }
     return stop !== null;
   }
@@ -438,7 +438,7 @@ export class EmbeddedTurns implements TurnStore {
    */
   #telling<Answer>(place: TurnPlace, decided: Promise<Answer>, shows: (answer: Answer) => boolean): Promise<Answer> {
     decided.then(
-      (answer) => shows(answer) && this.#notices.tellMoved(place),
+      (answer) => shows(answer) && this.#notices.sendMoved(place),
       () => {},
     );
     return decided;

@@ -128,7 +128,7 @@ export class BeatWatch {
 }
 
 /** Looks at the folder's owner without disturbing it; undefined if there is no file `owner`. */
-async function lookAtOwner(folder: string, here: Viewer): Promise<{ standing: Standing; look: OwnerLook } | undefined> {
+async function readOwner(folder: string, here: Viewer): Promise<{ standing: Standing; look: OwnerLook } | undefined> {
   const file = OwnerFile.openToRead(folder);
   if (file === null) return undefined;
   try {
@@ -151,7 +151,7 @@ export async function findOwner(
   const watch = new BeatWatch(2 * beatMs);
   const here = viewer();
   for (;;) {
-    const seen = await lookAtOwner(folder, here);
+    const seen = await readOwner(folder, here);
     if (seen === undefined) return undefined;
     const standing = watch.judge(seen.standing, seen.look, clock.monotonic());
     if (standing === 'living') return { pid: visibleIn(seen.look, here) };
@@ -166,7 +166,7 @@ export async function findOwner(
  */
 export async function refuseSameProcessId(folder: string): Promise<void> {
   const here = viewer();
-  const seen = await lookAtOwner(folder, here);
+  const seen = await readOwner(folder, here);
   if (
     seen?.look.record?.pid !== process.pid ||
     visibleIn(seen.look, here) !== null ||

@@ -254,7 +254,7 @@ t.test('a compressed file that was cut is known as such, and one that is none is
 t.test('another secret is refused with the way to the right one, and so is a store that holds anything', async (t) => {
   const { place, file, path } = await scene(t);
   await t.rejects(imported((await inMemory(t)).target(), file, `${secret}!`), {
-    message: /another PARLEY_SECRET\. Set PARLEY_SECRET to that of the exported installation/,
+    message: /another PARLEY_SECRET\. Set PARLEY_SECRET to the secret of the exported installation/,
   });
   const header = JSON.parse((await readFile(file, 'utf8')).split('\n')[0]!);
   t.notMatch(JSON.stringify(header), secret);

@@ -4,8 +4,8 @@
 -- never will.
 --- @include "at"
 --- @include "int"
---- @include "look-at-place"
---- @include "look-at-rate"
+--- @include "check-place"
+--- @include "check-rate"
 --- @include "now"
 --- @include "put-seat"
 --- @include "read-seat"
@@ -16,9 +16,9 @@ local function take_limits(from)
     local limit = ARGV[each] == 'place' and read_seat(each) or { kind = ARGV[each], key = at('limit', ARGV[each + 1]) }
     local ceiling, passed, wait = tonumber(ARGV[each + 2]), false, -1
     if limit.kind == 'place' then
-      passed, wait = look_at_place(limit, ceiling, tonumber(ARGV[each + 7]), tonumber(ARGV[each + 3]), time)
+      passed, wait = check_place(limit, ceiling, tonumber(ARGV[each + 7]), tonumber(ARGV[each + 3]), time)
     else
-      passed, wait = look_at_rate(limit, ceiling, tonumber(ARGV[each + 3]), tonumber(ARGV[each + 4]), time)
+      passed, wait = check_rate(limit, ceiling, tonumber(ARGV[each + 3]), tonumber(ARGV[each + 4]), time)
     end
     all = all and passed
     taken[#taken + 1] = limit

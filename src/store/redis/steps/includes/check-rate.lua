@@ -1,7 +1,7 @@
 -- Whether a counter or a bucket passes, and the milliseconds until it may. Notes its value after the charge.
 --- @include "int"
 
-local function look_at_rate(limit, ceiling, period, cost, time)
+local function check_rate(limit, ceiling, period, cost, time)
   local first, second = (redis.call('GET', limit.key) or ''):match('^(-?%d+) (%d+)$')
   local passed, wait
   if limit.kind == 'counter' then

@@ -2,7 +2,7 @@
 -- lease (0 for none) was taken before the clock was set back, and is free.
 --- @include "int"
 
-local function look_at_place(limit, ceiling, lease, longest, time)
+local function check_place(limit, ceiling, lease, longest, time)
   redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))
   if longest > 0 then
     local after = '(' .. int(time + longest)

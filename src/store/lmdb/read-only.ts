@@ -22,18 +22,18 @@ import { LmdbSnapshot } from './snapshot.ts';
 /**
  * An owner that has the folder's store open now; `pid` is null if it runs in another container or on another machine.
  */
-export interface FoundOwner {
+export interface FolderOwner {
   readonly pid: number | null;
 }
 
 /** The owner of the folder; null if nobody has its store open. The store must exist. */
-export async function ownerOf(folder: string, clock: Clock): Promise<FoundOwner | null> {
+export async function findLivingOwner(folder: string, clock: Clock): Promise<FolderOwner | null> {
   const owner = await findOwner(folder, clock);
   return owner === undefined ? withDatabase(folder, earlierOwner) : owner;
 }
 
 /** The owner of a version that knows no file `owner`. */
-async function earlierOwner(place: string): Promise<FoundOwner | null> {
+async function earlierOwner(place: string): Promise<FolderOwner | null> {
   const database = open<Buffer, string>({ path: place, noSubdir: false, encoding: 'binary', readOnly: true });
   try {
     return livingOwner(database.get(ownerKey));
@@ -46,7 +46,7 @@ async function earlierOwner(place: string): Promise<FoundOwner | null> {
  * Opens the folder's contents for as long as `run` takes, including the records that its last process left in the
  * journal.
  */
-export const lookInto = <T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> =>
+export const readFolder = <T>(folder: string, run: (records: Records) => Promise<T>): Promise<T> =>
   withDatabase(folder, async (place) => {
     const batcher = new WriteBatcher(new LmdbSnapshot(folder, { place }));
     await batcher.open();
