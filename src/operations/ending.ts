@@ -32,7 +32,7 @@ export function endInOrder(house: House): void {
     drain(house).then(
       () => process.exit(0),
       (error) => {
-        log.error({ err: error }, 'drain failed');
+        log.error({ err: error }, 'The drain failed.');
         process.exit(1);
       },
     );

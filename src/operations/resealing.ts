@@ -41,7 +41,7 @@ export async function resealSecrets(parts: Parts): Promise<void> {
   } catch (error) {
     log.error(
       { err: error, ...counts },
-      'some secrets may still be encrypted under PARLEY_SECRET_PREVIOUS or as an earlier version did; the next start goes on',
+      'Some secrets may still be encrypted under PARLEY_SECRET_PREVIOUS or in an earlier form; the next start continues.',
     );
   }
 }

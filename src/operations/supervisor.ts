@@ -112,7 +112,7 @@ class Supervisor {
     this.#log.info({ worker: member.worker.id, pid: member.worker.process.pid }, 'worker starts');
     member.worker.on('message', (message: FromWorker) => {
       this.#receive(member, message).catch((error: unknown) =>
-        this.#log.error({ err: error, worker: member.worker.id }, 'a message of a worker failed'),
+        this.#log.error({ err: error, worker: member.worker.id }, 'A message of a worker could not be handled.'),
       );
     });
     void member.ended.then(({ code, signal }) => this.#remove(member, code, signal));
@@ -144,7 +144,9 @@ class Supervisor {
   #remove(member: SupervisedWorker, code: number | null, signal: NodeJS.Signals | null): void {
     this.#members.delete(member);
     this.#readiness.remove(member);
-    this.#scrapes.remove(member).catch((error: unknown) => this.#log.error({ err: error }, 'metrics of a worker lost'));
+    this.#scrapes
+      .remove(member)
+      .catch((error: unknown) => this.#log.error({ err: error }, 'The counts of an ended worker could not be kept.'));
     if (this.#exitCode !== null) {
       if (member.listened && code !== 0) this.#exitCode = 1;
       if (this.#members.size === 0) this.#finish();

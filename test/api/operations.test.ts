@@ -261,10 +261,7 @@ t.test('a secret kept in the data folder is as long as one that is set, and is a
   ] as const) {
     await rm(join(folder, 'data', name), { force: true });
     await mkdir(join(folder, 'data', name));
-    t.equal(
-      secretsRefusal(folder),
-      `${variable} is not set, and ${name} in the data folder cannot be read (EISDIR).`,
-    );
+    t.equal(secretsRefusal(folder), `${variable} is not set, and ${name} in the data folder cannot be read (EISDIR).`);
     await rm(join(folder, 'data', name), { recursive: true });
   }
   await writeFile(path, 'CANARY\n', { mode: 0o600 });
