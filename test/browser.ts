@@ -16,7 +16,7 @@ const installed = [shell, ...others]
   .map((name) => spawnSync('which', [name], { encoding: 'utf8' }).stdout?.trim())
   .find((path) => path && spawnSync(path, ['--version']).status === 0);
 
-/** The reason for skipping tests that need a browser, where there is none. */
+/** The reason for skipping tests that need a browser; false if one is installed. */
 export const whyNoBrowser: string | false = installed === undefined && (whyMissing(shell) ?? false);
 
 /** Milliseconds that tests wait for a page's content. */
@@ -25,8 +25,8 @@ export const patience = patient(120_000);
 const require = createRequire(import.meta.url);
 
 /**
- * Sites have processes of their own, as they have on a desk. The limit keeps the browser from starting one in advance
- * for every context.
+ * Sites run in separate processes, as on a desktop. The limit keeps the browser from starting one in advance for every
+ * context.
  */
 const switches = ['--no-sandbox', '--site-per-process', '--renderer-process-limit=1', '--in-process-gpu'];
 
@@ -46,7 +46,7 @@ export interface Opened {
 }
 
 export interface Opening extends BrowserContextOptions {
-  /** In pixels. */
+  /** Width in pixels. */
   readonly width?: number;
   readonly height?: number;
   /** The one server that the page may ask. */
@@ -57,7 +57,7 @@ export interface Opening extends BrowserContextOptions {
   readonly networkFailures?: 'complaints' | 'expected';
 }
 
-/** A page of its own context, which has no address yet. */
+/** Opens a page in a new context, without an address. */
 export async function openPage(
   browser: Browser,
   { origin, width = 1440, height = 800, networkFailures = 'complaints', ...options }: Opening,
@@ -108,7 +108,7 @@ export const toldOf = (findings: readonly Finding[]): string[] =>
     nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
   );
 
-/** How far the page is wider than its window, in pixels: a script for the page. */
+/** Pixels by which the page is wider than its window: a script for the page. */
 export const overflow = 'document.documentElement.scrollWidth - innerWidth';
 
 /**

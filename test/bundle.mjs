@@ -10,7 +10,10 @@ import { join, relative } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { PrepareError, root } from '../src/install/prepare.mjs';
 
-/** Beside the packages, which the bundles import by name; of its own for each run, since several may run at a time. */
+/**
+ * The folder is next to the packages, which the bundles import by name; each run has another, since several may run at
+ * a time.
+ */
 const folder = join(root, 'node_modules', '.cache', `parley-tests-${process.pid}`);
 process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
 
@@ -59,7 +62,7 @@ const asModules = {
   },
 };
 
-/** Every module goes on thinking that it is where its source is: tests start programs and read files beside them. */
+/** Keeps each module's URL at its source's place: tests start programs and read files next to them. */
 const inPlace = {
   name: 'in place',
   setup({ onLoad }) {
@@ -81,7 +84,7 @@ const common = {
   logLevel: 'error',
 };
 
-/** Where the bundles find a package. */
+/** Returns the URL at which the bundles find a package. */
 export const moduleOf = (name) => pathToFileURL(join(packageFolder, `${nameOf(name)}.mjs`)).href;
 
 export async function bundlePackages(names = packages) {

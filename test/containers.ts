@@ -1,6 +1,6 @@
 /**
- * Containers as far as a folder is concerned: a server with a mount and a process namespace of its own, in which it is
- * process 1.
+ * Containers as far as a folder is concerned: a server in a new mount namespace and a new process namespace, in which
+ * it is process 1.
  */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ export const containers = { container, lockless };
 
 let reason: string | null | undefined;
 
-/** Why no namespaces can be made here, or null. */
+/** Returns the reason why no namespaces can be made here, or null. */
 export function lackingContainers(): string | null {
   if (reason !== undefined) return reason;
   const [program, ...words] = container;

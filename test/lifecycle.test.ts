@@ -1,4 +1,4 @@
-/** The drawing of a request in docs/house.md: its stages are those of the code, and its exits those of the route. */
+/** The drawing of a request in docs/house.md has the stages of the code and the exits of the route. */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';

@@ -34,7 +34,7 @@ function changed(source: string): string {
 /** Resolves with the path of its command; it is built when it is first run. */
 export async function nextVersion(t: Owner): Promise<string> {
   const folder = await temporaryFolder(t);
-  // Without the console, which no test requests: building its pages takes longer than all else.
+  // Leaves out the console, which no test requests: building its pages takes longer than all else.
   const filter = (path: string): boolean => path !== join(root, 'src', 'pages', 'console');
   for (const name of ['src', 'machines', 'package.json', 'package-lock.json'])
     await cp(join(root, name), join(folder, name), { recursive: true, filter });

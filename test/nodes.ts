@@ -21,7 +21,7 @@ const major = (version: string): string => version.split('.')[0]!;
 /** The versions beside the one that runs the tests: each is 100 MB to fetch, so only the first is used in each run. */
 export const otherVersions = versions.filter((each) => major(each) !== major(process.versions.node));
 
-/** How long an installation may take, in milliseconds. */
+/** Milliseconds that an installation may take. */
 const installMs = patient(60_000);
 
 export interface OtherNode {

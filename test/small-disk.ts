@@ -10,7 +10,7 @@ const unmount = (folder: string): unknown => spawnSync('umount', ['-l', folder])
 
 let reason: string | null | undefined;
 
-/** Why no small disk can be had here, or null: it takes a file system that can be mounted. */
+/** Returns the reason why no small disk can be made here, or null: it takes a file system that can be mounted. */
 export function lackingDisk(): string | null {
   if (reason === undefined) {
     const tried = spawnSync('unshare', ['-m', 'mount', '-t', 'tmpfs', 'none', '/tmp']);

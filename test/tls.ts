@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** Why there is no certificate to be had, or null. */
+/** Returns the reason why no certificate can be made, or null. */
 export function whyNoTls(): string | null {
   try {
     execFileSync('openssl', ['version'], { stdio: 'ignore' });

@@ -1,4 +1,4 @@
-/** Sign-ins and their links over time (contract 9), with a clock that moves only when it is told to. */
+/** Sign-ins and their links over time (contract 9), with a manual clock. */
 import t, { type Test } from 'tap';
 import { secondsOf } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';

@@ -10,7 +10,7 @@ const open = (ceiling: number) => {
   return { clock, throttle: new AddressThrottle(clock, ceiling) };
 };
 
-/** How many pass at once. */
+/** Number of addresses that pass at once. */
 const passing = (throttle: AddressThrottle, addresses: readonly string[], most = 100): number => {
   for (let count = 0; count < most; count++)
     if (throttle.take(addresses[count % addresses.length]!) !== null) return count;

@@ -29,7 +29,7 @@ const seed = Number(process.env['PARLEY_TEST_SEED'] ?? 23);
 const wanted = process.env['PARLEY_LIVES'];
 
 /**
- * A store; `again` is that of a later process on the same rows, null where another process would have to wait for
+ * A store; `again` opens the store of a later process on the same rows, null if another process would have to wait for
  * leases.
  */
 interface Place {
@@ -40,7 +40,7 @@ interface Place {
 async function inMemory(engine = new MemoryEngine()): Promise<Place> {
   const store = new EmbeddedStore(engine);
   await store.open(0);
-  // A process that was killed writes nothing any more: its turns go on here, and their steps must not reach the rows.
+  // A killed process writes nothing any more: its turns still run here, and their steps must not reach the rows.
   return { store, again: () => store.close().then(() => inMemory(engine)) };
 }
 
@@ -58,7 +58,7 @@ class Life {
   readonly #sessions: string[] = [];
   /** Turns that nobody has ended yet. */
   #talks: Talk[] = [];
-  /** Events that histories have, so that a test can tell that much happened. */
+  /** Events in the histories, so that a test can check that enough of them happened. */
   readonly events = new Set<string>();
 
   private constructor(random: Random, place: Place, scene: Scene, keyId: string) {

@@ -7,7 +7,7 @@ import { ManualClock } from '../providers/model/provider.ts';
 class Someone implements Resident {
   usedAt = 0;
   left = 0;
-  /** How often it was looked whether it is busy. */
+  /** Number of checks whether it is busy. */
   looks = 0;
   isBusy = false;
   readonly id: string;

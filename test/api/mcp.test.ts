@@ -282,7 +282,7 @@ t.test(
   },
 );
 
-/** The newest package of the revisions before today's, and older ones, each of which is installed with 90 others. */
+/** The newest package of the revisions before today's, and older ones; each is installed with 90 others. */
 const packages = [
   ['1.32.2', '2025-11-25'],
   ['1.17.5', '2025-06-18'],

@@ -14,7 +14,7 @@ interface Talk {
   readonly sessionId: string;
 }
 
-/** Names that our rule allows, and not that of every provider. */
+/** Names that our rule allows, and some providers do not. */
 const oddNames = ['3d_print', '_look', '-look', '9'.repeat(64)];
 
 const order = { type: 'object', properties: { order: { type: 'string' } }, required: ['order'] };

@@ -1,4 +1,4 @@
-/** How often a request looks at its session where processes share the store: once (each look is a round trip). */
+/** Number of times that a request reads its session if processes share the store: once (each read is a round trip). */
 import t from 'tap';
 import { reachActor, reachConversation, reachSession } from '../../src/conversation/access-checks.ts';
 import { limits } from '../../src/base/limits.ts';

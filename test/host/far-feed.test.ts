@@ -72,7 +72,7 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   await turnOfTheLoop();
   t.same(events(), ['2 chat open → streaming', '3 finished streaming → open', '4 end open → ended'], 'each once');
 
-  // It is awake in both, and the other process has moved it since.
+  // The session is awake in both processes, and the other one has moved it since.
   const { id: both } = await one.session();
   await one.actor(both);
   await two.host.sessions.end(await two.actor(both));

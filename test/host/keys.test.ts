@@ -1,4 +1,4 @@
-/** A key's limits: its machine is told only of what may move it, and nobody can tell. */
+/** A key's limits: its machine gets only the events that may move it, without a visible difference. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import fc from 'fast-check';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** A store that goes away and comes back, as the log and the metrics tell it. */
+/** A store that goes away and comes back, as the log and the metrics show it. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import t from 'tap';

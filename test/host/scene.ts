@@ -82,7 +82,7 @@ export class Scene {
   readonly host: Host;
   readonly workspaceId: string;
   readonly assistantId: string;
-  /** How the turns of this host ended. */
+  /** Ends of this host's turns. */
   readonly overs: string[] = [];
   /** Turns that failed for a fault of ours. */
   readonly faults: { readonly reason: TurnFault; readonly cause: unknown }[] = [];

@@ -95,7 +95,7 @@ interface Change {
   readonly seen: (home: Home) => Promise<unknown>;
   readonly before: unknown;
   readonly after: unknown;
-  /** The event that tells watchers of it. */
+  /** The event by which watchers learn of it. */
   readonly event: string;
 }
 

@@ -1,5 +1,6 @@
 /**
- * Data of another version of parley: actors of an older one go on, actors of a newer one are neither run nor written.
+ * Data of another version of parley: actors of an older one continue, actors of a newer one are neither run nor
+ * written.
  */
 import { pino } from 'pino';
 import t, { type Test } from 'tap';
@@ -149,7 +150,7 @@ t.test('a turn whose session a later version has moved is left by its process', 
   talk.model.text('two');
   talk.model.end();
   await talk.runner.over;
-  // How the turn ends is for the store to say: a process of the later version seals it.
+  // The store decides the end of the turn: a process of the later version seals it.
   t.same([other.host.turns.inFlight, talk.runner.log.terminal], [0, null]);
   t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, { version: 2, state: 'streaming' });
   const place = { workspaceId: scene.workspaceId, sessionId: id, turnId: talk.runner.turnId };

@@ -403,7 +403,7 @@ function walk<Event extends { type: string }, Context>(name: string, walked: Wal
       const { value, context } = go(way);
       if (!isDeepStrictEqual({ value, context }, { value: state.value, context: state.context }))
         broken.add(`a live actor ends elsewhere after ${JSON.stringify(way)}`);
-      // Value and context decide all that may follow: of paths with the same end one is enough to go on from.
+      // State and context decide all that may follow: one of the paths with the same end is enough to continue from.
       const end = serializeSnapshot(state);
       if (!ends.has(end)) for (const further of events) go([...way, further]);
       ends.add(end);

@@ -106,7 +106,7 @@ export const sessionRows: Row<SessionContext, SessionEvent>[] = [
   },
   { from: 'streaming', context: streaming, event: abort(inTime), to: 'streaming', outcomes: [stop('aborted')] },
   { from: 'streaming', context: streaming, event: abort(inTime, 'turn_0'), to: 'streaming', outcomes: [unchanged] },
-  // The deadline cuts the turn, not whoever comes after it (contract 6).
+  // The deadline cuts the turn, not the request that comes after it (contract 6).
   {
     from: 'streaming',
     context: streaming,

@@ -1,4 +1,4 @@
-/** A machine that slept as packed bytes goes on exactly as one that never slept. */
+/** A machine that slept as packed bytes continues exactly like one that never slept. */
 import { Packr } from 'msgpackr';
 import t from 'tap';
 import { createActor, type AnyStateMachine } from 'xstate';

@@ -2,7 +2,7 @@ import type { SocketContext, SocketEvent } from '../../machines/socket.ts';
 import type { Row } from './machine.ts';
 
 const tokenUntil = 1_060_000;
-/** While the token is good, when its time is over, and when the session's is. */
+/** Times while the token is good, after its end, and after the session's end. */
 const [inTime, spoilt, due] = [1_059_999, tokenUntil, 2_000_000];
 
 const token: SocketContext = { tokenUntil, expiresAt: 2000, reason: null };
@@ -25,7 +25,7 @@ const closed = (code: string | null, close: number) =>
 
 /** Rows common to every state in which the socket is open. */
 const whileOpen = (state: 'listening' | 'speaking' | 'finishing'): Row<SocketContext, SocketEvent>[] => [
-  // The token is used up, be it past its time or not, and whatever else would refuse it.
+  // The token is used up, before and after its end, also if another rule would refuse it.
   { from: state, context: token, event: open(inTime), to: state, outcomes: [refused('invalid_token')] },
   {
     from: state,
@@ -146,7 +146,7 @@ export const socketRows: Row<SocketContext, SocketEvent>[] = [
   { from: 'listening', context: token, event: plain('done'), to: 'listening', outcomes: [unchanged] },
   ...whileOpen('listening'),
 
-  // An utterance that goes on is the same one, whatever the assistant has become since it began.
+  // A continuing utterance is the same one, for any state of the assistant since it began.
   { from: 'speaking', context: token, event: speech(), to: 'speaking', outcomes: [unchanged] },
   {
     from: 'speaking',
@@ -173,7 +173,7 @@ export const socketRows: Row<SocketContext, SocketEvent>[] = [
   { from: 'speaking', context: token, event: plain('done'), to: 'speaking', outcomes: [unchanged] },
   ...whileOpen('speaking'),
 
-  // The finals that are owed are sent, whatever the assistant has become.
+  // The finals that are owed are sent, for any state of the assistant.
   { from: 'finishing', context: token, event: speech(), to: 'finishing', outcomes: [unchanged] },
   {
     from: 'finishing',

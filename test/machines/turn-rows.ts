@@ -433,8 +433,8 @@ const rows: TurnRow[] = [
     changes: waits,
   },
 
-  // A reply ends in calls of tools, whether its first output is stored or not; what a call asked for early calls is
-  // sent once it is told of.
+  // A reply ends in tool calls, with its first output stored or not; a call that was requested early is sent once the
+  // machine gets its event.
   ...(['waiting', 'starting', 'answering'] as const).flatMap((from): TurnRow[] => [
     { from, context: from === 'answering' ? begun : alone, event: called, to: 'calling', outcomes: [store] },
     { from, context: hidden, event: called, to: 'calling', outcomes: [{ type: 'unchanged' }] },

@@ -20,7 +20,7 @@ async function watched(): Promise<{ scene: Scene; asked: () => number }> {
 
 type Ending = 'completed' | 'aborted' | 'failed' | 'withdrawn' | 'nothing';
 
-/** A turn that ends so; what its model was told. */
+/** Runs a turn with this end; returns the messages that its model got. */
 async function turn(scene: Scene, sessionId: string, words: string, ending: Ending): Promise<readonly Message[]> {
   const talk = await scene.begin(sessionId);
   if (ending !== 'withdrawn' && ending !== 'nothing') talk.model.text(words);

@@ -68,7 +68,7 @@ export async function passing({ clock }: Scene, ms: number): Promise<void> {
   }
 }
 
-/** All that a turn could have left in a session of its own. */
+/** Returns all that a turn could have left in a new session. */
 export async function left({ store, workspaceId, clock }: Scene, sessionId: string) {
   const now = secondsOf(clock.now());
   const [usage] = await store.usage.read(workspaceId, {

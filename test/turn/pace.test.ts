@@ -20,7 +20,7 @@ const busy = limits.pacedPiecesPerSecond;
 const nearlyBusy = busy - 160;
 
 async function stored(stage: Stage): Promise<void> {
-  // In a crowd a write begins at the end of the event loop's turn.
+  // A write in a crowd begins at the end of the event loop's iteration.
   await settled();
   await settled();
   stage.appends.at(-1)!.resolve('stored');
@@ -74,7 +74,7 @@ t.test('a crowded process reads the model at the beat, and stores that output at
   t.equal(stage.heard, false);
   load(stage, 2 * limits.crowdedPiecesPerSecond);
   t.equal(stage.heard, true);
-  // As TLS does, record by record with promises in between.
+  // Text arrives record by record with promises in between, as over TLS.
   for (const piece of [' and', ' then', ' more']) {
     stage.model.text(piece);
     await settle();
@@ -196,7 +196,7 @@ t.test('a crowded process beats slower, and one that is quiet again not at all',
   t.same([beats, pace.busy], [4, false], 'the beat itself finds that nothing comes any more');
 });
 
-/** How long a turn waits for a beat at most, after the loop has been so busy for a second. */
+/** Returns the longest wait of a turn for a beat, after the loop has been so busy for a second. */
 function longestWait(share: number, perSecond: number): number {
   const clock = new ManualClock();
   const pace = new Pace(clock, { share: () => share });

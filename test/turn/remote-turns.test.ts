@@ -79,7 +79,7 @@ t.test('a reader that joins after polls had ended receives the rest', async (t) 
   const log = await remote.follow(turn.place);
   await pass(10 * limits.remotePollMs);
   t.equal(looks.length, 1, 'nobody reads it');
-  // Another reader has a log of its own meanwhile, and both come and go.
+  // Another reader has another log meanwhile, and both come and go.
   const leave = (await remote.follow(turn.place)).follow(() => {});
   log.follow(() => {})();
   await pass(limits.remoteSilentMs);
@@ -214,7 +214,9 @@ t.test('a fault in the program cuts readers off without an end', async (t) => {
   t.same([log.terminal, log.cutOff, clock.timers], [null, true, 0]);
 });
 
-/** As `open`, on a store that processes share; and whether a turn that was found has begun, once that is known. */
+/**
+ * Opens a store that processes share, like `open`; returns whether a turn that was found has begun, once that is known.
+ */
 async function joining(t: Test) {
   const parts = await open(t, { leaseMs: limits.leaseMs });
   const log = await parts.remote.follow(parts.turn.place);

@@ -309,7 +309,7 @@ t.test('removing a workspace stops its turns', async (t) => {
 
 t.test('an abort of a turn that another process does not stop is refused with 503', async (t) => {
   const one = await Scene.open();
-  // It renews its lease all the while.
+  // The lease is renewed all the while.
   const two = one.beside(withSteps(one.store, { leaseMs: limits.leaseMs, takeOverTurn: async () => null }));
   const { id } = await one.session();
   const talk = await one.streaming(id);

@@ -64,9 +64,9 @@ export class Stage {
   begun: string | null = null;
   settled: boolean | null = null;
   over = false;
-  /** How often it was known how the turn ended. */
+  /** Number of times that the turn's end became known. */
   ends = 0;
-  /** How often the turn was left. */
+  /** Number of times that the turn was left. */
   left = 0;
 
   /** `unsure`: as on a store that processes share. */
@@ -149,7 +149,7 @@ export class Stage {
     return pieces.slice(0, storedPieces).join('');
   }
 
-  /** How readers are told that it ended; null while it runs. */
+  /** The end as readers see it; null while it runs. */
   get end(): string | null {
     const { terminal } = this.runner.log;
     if (terminal === null) return null;
@@ -157,7 +157,7 @@ export class Stage {
   }
 }
 
-/** Lets every promise that can go on go on. */
+/** Lets every promise that can settle settle. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await null;
 }
