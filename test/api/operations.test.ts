@@ -161,7 +161,7 @@ t.test('a turn that fails for a fault of ours leaves a line with its cause, and 
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line));
-  const faults = lines.filter(({ msg }) => msg === 'turn failed');
+  const faults = lines.filter(({ msg }) => msg === 'A turn failed for a fault of the server.');
   t.match(faults, [
     {
       level: 'error',

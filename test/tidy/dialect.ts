@@ -7,7 +7,6 @@ const left: readonly string[] = [
   'machines/dialogue.ts',
   'src/conversation/call/',
   'src/conversation/realtime/',
-  'test/',
 ];
 
 const marks: Readonly<Record<string, string>> = { ts: String.raw`\/\*\*?|\/\/`, lua: '--', css: String.raw`\/\*` };
