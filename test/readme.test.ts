@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { chart, machineNames } from '../src/http/charts.ts';
+import { chart, machineNames, stayingLabels } from '../src/http/charts.ts';
 import { settings } from '../src/base/config.ts';
 import { parts } from '../src/operations/doctor/voice.ts';
 import { anchorsOf, broken, codeOf, linksOf } from './markdown.ts';
@@ -20,6 +20,16 @@ const pages = [frontPage, ...further, 'src/client/README.md'];
 t.test('every machine is drawn, as `parley machines` prints it', async (t) => {
   const drawn = [...read('docs/machines.md').matchAll(/```mermaid\n([\s\S]*?)\n```/g)].map((match) => match[1]);
   t.same(new Set(drawn), new Set(machineNames.map((name) => chart(name, 'mermaid'))));
+});
+
+t.test('the page of the machines lists below each chart the events that keep the state', async (t) => {
+  const head = '| state | event | outcome |\n|---|---|---|\n';
+  const listed = [...read('docs/machines.md').matchAll(/```mermaid\n[\s\S]*?\n```\n\n([\s\S]*?)(?=\n\n|\n$)/g)];
+  const rows = (name: (typeof machineNames)[number]): string =>
+    stayingLabels(name)
+      .map(({ state, events, outcomes }) => `| ${state} | ${events} | ${outcomes} |`)
+      .join('\n');
+  t.same(new Set(listed.map(([, table]) => table)), new Set(machineNames.map((name) => head + rows(name))));
 });
 
 t.test('every setting is listed, with its flag, default and description', async (t) => {

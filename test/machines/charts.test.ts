@@ -1,6 +1,9 @@
-/** A chart shows the machine that runs: it has an arrow for every row of the tables. */
+/**
+ * A chart shows the machine that runs: it has an arrow for every row of the tables that changes the state, and a label
+ * for every other one.
+ */
 import t from 'tap';
-import { chart, machineNames } from '../../src/http/charts.ts';
+import { chart, machineNames, stayingLabels } from '../../src/http/charts.ts';
 import { machines } from './machine.ts';
 
 /** `from --> to : label<br/>label` of every arrow, as [from, to, label]. */
@@ -12,9 +15,15 @@ const arrowsOf = (text: string): [from: string, to: string, label: string][] =>
 for (const name of machineNames) {
   const { machine, rows } = machines[name]!;
   const text = chart(name, 'mermaid');
-  const arrows = arrowsOf(text);
+  const drawn = arrowsOf(text);
+  const staying = stayingLabels(name).map(({ state, events, outcomes }): [string, string, string] => [
+    state,
+    state,
+    `${events} / ${outcomes}`,
+  ]);
+  const arrows = [...drawn, ...staying];
 
-  t.test(`${name}: every row of its table has its arrow`, async (t) => {
+  t.test(`${name}: every row of its table has its arrow, or its label where the state stays`, async (t) => {
     for (const { from, context, event, to, outcomes } of rows) {
       const sayings = outcomes.map((outcome) => {
         const { type, code, reason, status } = outcome as {
@@ -50,13 +59,18 @@ for (const name of machineNames) {
     }
   });
 
-  t.test(`${name}: no arrow but the machine's`, async (t) => {
+  t.test(`${name}: no arrow and no label but the machine's`, async (t) => {
     const known = new Set(rows.map((row) => `${row.from} × ${row.event.type} → ${row.to}`));
     for (const [from, to, label] of arrows) {
       for (const trigger of label.split(' / ')[0]!.split(', '))
         t.ok(known.has(`${from} × ${trigger.split(' ')[0]} → ${to}`), `${from} --> ${to} : ${trigger}`);
     }
-    const pairs = arrows.map(([from, to]) => `${from} ${to}`);
+    const pairs = drawn.map(([from, to]) => `${from} ${to}`);
+    t.same(
+      drawn.filter(([from, to]) => from === to),
+      [],
+      'every arrow changes the state',
+    );
     t.equal(text.match(/-->/g)!.length, new Set(pairs).size + 1, 'one arrow for each pair of states, and the first');
   });
 
