@@ -100,6 +100,19 @@ t.test(
   },
 );
 
+t.test('a page begins with a summary of the goals that have a headline', async (t) => {
+  const question = questionOf(
+    { ...ratio, headline: 'CPU time of a reply' },
+    { text: 'small', kind: 'value', of, most: 2 },
+  );
+  const written = performanceOf(keep(question, ran('2026-01-01', { F: 0.02, a: 0.16 })), [question]);
+  const [before] = written.split('## How it is measured');
+  t.ok(before!.includes('| CPU time of a reply | 8.00 × | ≤ 7.00 × | missed (1 of 3 days or hosts) |\n'), before!);
+  t.notMatch(before!, /small \|/);
+  const inFull = questions.flatMap(({ goals }) => goals.filter(({ headline }) => headline !== undefined));
+  t.equal(inFull.length, 12);
+});
+
 t.test('a verdict by fewer than three days or hosts says so', async (t) => {
   const question = questionOf(ratio);
   const runs = [

@@ -19,6 +19,7 @@ import {
 import {
   absencesOf,
   goalValue,
+  marked,
   markTold,
   medianTold,
   outcome,
@@ -95,6 +96,33 @@ const goalsOf = (told: readonly Section[]): string =>
     told.flatMap(({ question, standings }) => standings.map((standing) => goalRow(question, standing))),
   );
 
+const unitTold = (question: Question, { kind, of }: Goal): string => {
+  const unit = question.figures.find(({ name }) => name === of.figure)?.unit ?? '';
+  return kind === 'ratio' ? ' ×' : unit === '' || unit.startsWith('/') ? unit : ` ${unit}`;
+};
+
+/** The figure of the quietest run, with its unit. */
+const measuredTold = (question: Question, { goal, quietest }: Standing): string =>
+  marked(`${shown(quietest.median)}${unitTold(question, goal)}`, quietest.crowded ?? false);
+
+const boundTold = (question: Question, goal: Goal): string =>
+  `${goal.most === undefined ? `≥ ${shown(goal.least!)}` : `≤ ${shown(goal.most)}`}${unitTold(question, goal)}`;
+
+const summaryOf = (told: readonly Section[]): string =>
+  table(
+    ['what', 'measured', 'goal', ''],
+    told.flatMap(({ question, standings }) =>
+      standings
+        .filter(({ goal }) => goal.headline !== undefined)
+        .map((standing) => [
+          standing.goal.headline!,
+          measuredTold(question, standing),
+          boundTold(question, standing.goal),
+          verdictTold(standing),
+        ]),
+    ),
+  );
+
 /** The goals that have plain words, each as a sentence with the highest figure of all runs. */
 const wordsOf = (told: readonly Section[]): string =>
   told
@@ -144,7 +172,9 @@ const shortfall = ({ goal, quietest }: Standing): string =>
 /** A table for each question: a line for each case and contender, a column for each figure. */
 function figuresOf({ question, answer, run }: Section): string {
   const figures = question.figures.filter(({ name }) => answer.rows.some((row) => row.figure === name));
-  const rows = question.cases('full').flatMap((name) =>
+  // A run elsewhere may have had cases that this machine has not, for want of a package.
+  const cases = new Set([...question.cases('full'), ...answer.rows.map((row) => row.case)]);
+  const rows = [...cases].flatMap((name) =>
     question.contenders.flatMap((contender) => {
       const found = answer.rows.filter((row) => row.case === name && row.contender === contender.name);
       if (found.length === 0) return [];
@@ -194,21 +224,37 @@ export function performanceOf({ runs, past }: Kept, questions: readonly Question
 
 What events, turns, streams and sessions cost here, against goals and beside other servers. [parley](../README.md) › performance
 
-Written by \`npm run bench -- --write\`; no figure is typed by hand, but why a goal is missed is. A run may ask some of the questions: the others stay as their last run
-found them. CPU time is user and system time of the server with its threads and children, as the operating system counts it. Contenders take turns over the rounds
-after warm-ups that are thrown away; figures are medians, and a ratio is the median of the rounds' own ratios, because what disturbs one measurement mostly
-disturbs its neighbour too. What was measured and tried along the way: [performance notes](performance-notes.md).
+The figures are those of each question's quietest run, by the Node, the machine and the day named under
+[How it is measured](#how-it-is-measured). F is a small relay by hand without keys, limits, store and log.
 
-The ruler: with "load and provider in C" clients and provider are small programs (\`bench/native\`), the provider answers in one write unless a case says otherwise, and F writes once for each read: a lower F, so higher ratios than by the ruler in Node before. Since 24 November 2026 each pass over a turn's clients has conversations of its own, and for the first text a server is warmed by each way of asking.
+${summaryOf(told)}
+More: [goals](#goals) over all runs, [what falls short](#what-falls-short) and why, [figures](#figures) of each question,
+[who was measured](#who-was-measured). What was measured and tried along the way: [performance notes](performance-notes.md).
+
+## How it is measured
+
+Written by \`npm run bench -- --write\`; no figure is typed by hand, but why a goal is missed is. A run may ask some of
+the questions: the others stay as their last run found them. CPU time is user and system time of the server with its
+threads and children, as the operating system counts it. Contenders take turns over the rounds after warm-ups that are
+thrown away. Figures are medians, and a ratio is the median of the rounds' own ratios, because what disturbs one
+measurement mostly disturbs its neighbour too.
+
+The ruler: with "load and provider in C" clients and provider are small programs (\`bench/native\`), the provider answers
+in one write unless a case says otherwise, and F writes once for each read: a lower F, so higher ratios than by the
+ruler in Node before. Since 24 November 2026 each pass over a turn's clients has conversations of its own, and for the
+first text a server is warmed by each way of asking.
 
 ${markTold}
 
 ${runs.map(runOf).join('')}
 ## Goals
 
-F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`). A ratio to it depends on the host: the floor is mostly the kernel's work, and that slows down differently from our own code.
-So each figure stands with what F took in its run, in the goal's case (of the first text its p50; where there is no F, what is named), and beside the same figure's ratio to ${plain.name}, which moves as we do.
-The range is that of the medians of the last runs with the same ruler and of the same size, ${pastMost} at most. A goal is met if it holds in the quietest of them, that with the least F, or in the last where nothing tells how quiet they were; ${placesLeast} different days or hosts make it certain.
+F is the floor: the least that relaying a stream costs here (\`bench/floor.ts\`). A ratio to it depends on the host: the
+floor is mostly the kernel's work, and that slows down differently from our own code. So each figure stands with what F
+took in its run, in the goal's case (of the first text its p50; where there is no F, what is named), and next to the
+same figure's ratio to ${plain.name}, which moves as we do. The range is that of the medians of the last runs with the
+same ruler and of the same size, ${pastMost} at most. A goal is met if it holds in the quietest of them, that with the
+least F, or in the last where nothing tells how quiet they were; ${placesLeast} different days or hosts make it certain.
 
 In words, over all runs that are kept. F is a small relay by hand without keys, limits, store and log:
 

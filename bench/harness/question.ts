@@ -36,6 +36,8 @@ export interface Goal {
   readonly stretch?: boolean;
   /** A ratio in plain words: the parts of a sentence before and after its figure. */
   readonly inWords?: readonly [before: string, after: string];
+  /** Name of what is measured, for people: a goal with one has a row in the summary. */
+  readonly headline?: string;
 }
 
 export interface Measurement {

@@ -15,7 +15,7 @@ export const shown = (value: number): string => {
 /** The mark behind figures measured while the load had little room, and before its explanation. */
 const mark = '†';
 export const markTold = `${mark} Measured while the load, the provider and Redis used more than ${loadCoreMost} % of their core: part of it may be theirs.`;
-const marked = (text: string, crowded: boolean): string => (crowded ? `${text} ${mark}` : text);
+export const marked = (text: string, crowded: boolean): string => (crowded ? `${text} ${mark}` : text);
 
 /** The median of a row, marked where the load had little room. */
 export const medianTold = (rows: readonly Row[], row: Row): string =>

@@ -180,8 +180,8 @@ export const firstToken: Question = {
   takes: ({ standing, name: contender }, name) =>
     standing === 'peer' ? name === calm : name === more ? contender === floor.name || contender === parley.name : true,
   goals: [
-    goal(parley.name, calm, 'p50', 1),
-    goal(parley.name, calm, 'p99', 3),
+    goal(parley.name, calm, 'p50', 1, { headline: 'Wait that parley adds before the first text, p50' }),
+    goal(parley.name, calm, 'p99', 3, { headline: 'The same, p99' }),
     goal(parley.name, busy, 'p50', 0.3),
     goal(parley.name, busy, 'p99', 2),
     goal(parleyRedis.name, busy, 'p50', 5),

@@ -48,6 +48,7 @@ export const processes: Question = {
   goals: [
     {
       text: 'two processes ≤ 1.15 × one',
+      headline: 'CPU time of a turn in two processes, beside one process',
       kind: 'ratio',
       of: pick(two.name, one, cpu),
       against: pick(alone.name, one, cpu),

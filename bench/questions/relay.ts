@@ -95,8 +95,12 @@ export const relay: Question = {
   takes: ({ standing, name }, events) =>
     standing === 'peer' ? events === calm : events === stretch ? name === floor.name || name === parley.name : true,
   goals: [
-    against('parley', loaded, 1.05, { obstacle: shortWait }),
+    against('parley', loaded, 1.05, {
+      obstacle: shortWait,
+      headline: 'CPU time of relaying an event, 25,600 events a second, beside F',
+    }),
     against('parley', full, 0.9, {
+      headline: 'The same, 51,200 events a second',
       inWords: ['Relaying an event at 51,200 events a second takes', 'the CPU time that F takes for it'],
     }),
     against('parley', full, 0.85, { stretch: true }),
@@ -112,6 +116,7 @@ export const relay: Question = {
     },
     {
       text: 'one core relays 51,200 events/s',
+      headline: 'Events that one core relays',
       kind: 'value',
       of: pick('parley', full, 'events delivered'),
       least: 0.99 * 51_200,

@@ -53,6 +53,7 @@ export const openStreams: Question = {
   goals: [
     {
       text: '2,000 open streams ≤ 110 MB resident',
+      headline: 'Memory of a server with 2,000 open streams',
       kind: 'value',
       of: pick(parley.name, open, 'resident'),
       most: 110,

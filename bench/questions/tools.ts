@@ -32,6 +32,7 @@ export const tools: Question = {
   goals: [
     {
       text: 'one call ≤ 2 × no call',
+      headline: 'CPU time of a turn with one tool call, beside one without',
       kind: 'ratio',
       of: pick(parleyTools.name, calling, cpu),
       against: pick(parleyTools.name, plain, cpu),

@@ -55,6 +55,7 @@ export const turn: Question = {
   goals: [
     goal('parley', 7, {
       obstacle,
+      headline: 'CPU time of a whole turn, LMDB, beside F',
       inWords: [
         'A whole turn, with API key, limits, stored messages and a log line, takes',
         'the CPU time of the same answer relayed by F',
@@ -63,6 +64,7 @@ export const turn: Question = {
     goal('parley', 4, { stretch: true }),
     goal('parley, Redis', 8, {
       obstacle: 'As on the embedded store, and its three calls to Redis are packed, sent and answered.',
+      headline: 'CPU time of a whole turn, Redis, beside F',
     }),
     {
       text: `parley ≤ 0.35 × ${plain.name}`,
