@@ -1,6 +1,6 @@
 /**
  * An assistant: a draft that is published, unpublished, disabled and enabled again (contract 9). Each of the console's
- * verbs leads to one state from every state (contract 12).
+ * verbs leads to one state from every state (contract 9).
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';

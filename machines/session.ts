@@ -77,7 +77,7 @@ export const sessionMachine = setup({
     announceClosed: emit(({ context }) => ({ type: 'turn.closed' as const, turnId: context.activeTurnId! })),
     dropTurn: assign({ activeTurnId: null }),
     endNow: assign(({ event }) => ({ endedAt: Math.floor(event.at / 1000) })),
-    // A session expires at its deadline, however late a process notices (contract 12).
+    // A session expires at its deadline, however late a process notices (contract 6).
     endAtDeadline: assign(({ context }) => ({ endedAt: context.expiresAt })),
     announceEnded: emit({ type: 'session.ended' }),
     announceExpired: emit({ type: 'session.expired' }),

@@ -1,4 +1,4 @@
-/** JSON as it is sent to clients (contract 12), and read where it may be anything. */
+/** JSON as it is sent to clients (contract 1), and read where it may be anything. */
 
 /** A JSON object of unknown make-up. */
 export type Json = Readonly<Record<string, unknown>>;

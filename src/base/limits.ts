@@ -58,7 +58,7 @@ export const limits = {
   turnsInFlightMax: 10, // contract 5, per workspace
   trialsOpenMax: 4, // contract 9, per workspace
   turnsInFlightCeiling: 100_000,
-  turnMsMax: 5 * 60 * 1000, // contract 12
+  turnMsMax: 5 * 60 * 1000, // contract 6
   /**
    * Tools (contract 13): the calls of a round, and the calls of a model that are read at all; arguments and results.
    */
@@ -108,7 +108,7 @@ export const limits = {
   heartbeatMs: 15_000, // contract 7
   slowReaderBytesMax: 256 * 1024,
   deltaCharactersMax: 16 * 1024,
-  historyTokensMax: 8_000, // contract 12, unless an assistant says otherwise
+  historyTokensMax: 8_000, // contract 7, unless an assistant says otherwise
   historyTokensCeiling: 1_000_000,
   historyMessagesMax: 100, // with as many tokens as by default, and as many times more with more
   historiesCharactersMax: 16 * 1024 * 1024, // of all sessions in use, held ready
@@ -235,7 +235,7 @@ export const limits = {
   linkOriginsMax: 100,
   originCharactersMax: 300,
   secretCharactersMax: 4096,
-  secretCharactersMin: 32, // contract 12
+  secretCharactersMin: 32, // contract 11
   operatorTokenCharactersMin: 24,
   // that wait for a slow watcher: less than `slowReaderBytesMax`, at which the engine cuts the socket
   inspectBytesMax: 128 * 1024,
@@ -259,9 +259,9 @@ export const limits = {
   historyCheckpointSteps: 200, // a fold of the history takes no more steps than these to any step
   turnEventsKept: 64, // of a turn, in its session's history
   refusalsKept: 64, // of a live actor, equal ones in a row counted as one
-  socketMessageBytesMax: 1024 * 1024, // contract 12
-  socketTextsMax: 100, // contract 12: text messages and pings at once
-  socketTextsPerSecond: 20, // contract 12: of them from then on
+  socketMessageBytesMax: 1024 * 1024, // contract 8
+  socketTextsMax: 100, // contract 8: text messages and pings at once
+  socketTextsPerSecond: 20, // contract 8: of them from then on
 
   // The command line
   commandAnswerMs: 30_000, // how long the console's API may take to answer

@@ -1,4 +1,4 @@
-/** The metrics of `/metrics`, in Prometheus' format (contract 12). */
+/** The metrics of `/metrics`, in Prometheus' format (contract 11). */
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
 import { linkLimitNames } from './limits.ts';
 import type { LoadReading } from './metrics/load.ts';
@@ -222,7 +222,7 @@ function requestCounter(registers: Registry[]): Metrics['requests'] {
   };
 }
 
-// Counters whose labels are known in advance begin at 0 (contract 12): a rate over a counter that appears with its
+// Counters whose labels are known in advance begin at 0 (contract 11): a rate over a counter that appears with its
 // first event misses that event.
 function turnCounter(registers: Registry[]): Metrics['turns'] {
   const count = tallyCounter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', registers }, ['outcome']);

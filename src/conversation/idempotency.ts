@@ -1,5 +1,5 @@
 /**
- * Records of requests with an `Idempotency-Key` (contract 6 and 12): scoped to the caller and the path, bodies compared
+ * Records of requests with an `Idempotency-Key` (contract 6): scoped to the caller and the path, bodies compared
  * as parsed JSON.
  */
 import { createHash } from 'node:crypto';

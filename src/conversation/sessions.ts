@@ -23,7 +23,7 @@ export async function openSession(
   services: Services,
 ): Promise<{ session: Session; replayed: boolean }> {
   const { host } = services;
-  // A repeat comes before every check that could refuse it (contract 12): the session exists, although the assistant
+  // A repeat comes before every check that could refuse it (contract 6): the session exists, although the assistant
   // may have changed since. The caller must still be permitted to see it.
   const earlier = remember && (await host.sessions.findRemembered(principal.workspaceId, remember));
   if (earlier) checkPermission(principal, earlier.assistantId);
@@ -107,7 +107,7 @@ export async function endSession(
 
 /**
  * The visitor's fields, each of the type that the assistant defines; required fields must be present and not empty
- * (contract 12).
+ * (contract 1).
  */
 export function visitorOf(visitor: Visitor, fields: readonly VisitorField[]): Visitor {
   const has = ({ name }: VisitorField) => Object.hasOwn(visitor, name);

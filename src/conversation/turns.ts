@@ -82,7 +82,7 @@ export async function converse(principal: Principal, sent: SentMessage, services
 }
 
 /**
- * Joins a turn if none may begin. A repeat is answered before every check that could refuse it (contract 12): the key
+ * Joins a turn if none may begin. A repeat is answered before every check that could refuse it (contract 6): the key
  * is looked up in the mailbox, after the session's earlier events.
  */
 async function joinOnly(
@@ -136,7 +136,7 @@ function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services):
 
 /**
  * The turn that an earlier request with the same key began; null if that turn was removed, so that this request begins
- * a new one (contract 12).
+ * a new one (contract 6).
  */
 async function join(actor: LiveSession, turnId: string, services: Services): Promise<FoundTurn | null> {
   const { host } = services;

@@ -100,7 +100,7 @@ export const transcriberOf =
     return provider.transcribe({ caller, samples, index: number - 1, draft, name, language, urgency, access, signal });
   };
 
-/** Returns the failure that a client gets for a failure of the provider or of ours (contract 12). */
+/** Returns the failure that a client gets for a failure of the provider or of ours (contract 8). */
 export function failureOfVoice(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof VoiceFailed)

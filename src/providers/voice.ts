@@ -87,7 +87,7 @@ export interface TranscriptionRequest {
 
 /**
  * Failure of a provider to speak or transcribe, with the reason for the log. A client gets `voice_unavailable`, or
- * `assistant_unavailable` for `rate_limit` (contract 12).
+ * `assistant_unavailable` for `rate_limit` (contract 8).
  */
 export class VoiceFailed extends Error {
   readonly reason: ModelFailure | 'process';

@@ -36,7 +36,7 @@ const watchedSteps: readonly StepName[] = [
 /** `onFailure` is called for each step that writes and fails. */
 export function measureStore(store: Store, metrics: Metrics, clock: Clock, onFailure: () => void = () => {}): Store {
   for (const step of measuredSteps) {
-    // A step that never failed, or was never taken, has samples too: they begin at 0 (contract 12).
+    // A step that never failed, or was never taken, has samples too: they begin at 0 (contract 11).
     metrics.storeErrors.inc({ step }, 0);
   }
   return wrapStore(store, (step, plain) => {

@@ -9,7 +9,7 @@ type OwnVerb = { [K in keyof Store]-?: Store[K] extends (...given: never) => unk
 type PartName = Exclude<keyof Store, keyof Facts | OwnVerb>;
 type Verb = OwnVerb | { [P in PartName]: `${P}.${keyof Store[P] & string}` }[PartName];
 
-/** Each verb with the name of its step. The names are public, as labels of `parley_store_seconds` (contract 12). */
+/** Each verb with the name of its step. The names are public, as labels of `parley_store_seconds` (contract 11). */
 const steps = {
   'catalog.create': 'catalog.create',
   'catalog.read': 'catalog.read',

@@ -46,7 +46,7 @@ export interface WantedTurn {
   readonly assistantRefusal: string | null;
   /**
    * Whether the turn takes one of the workspace's slots. Turns of the link and the widget have separate limits
-   * (contract 12).
+   * (contract 5).
    */
   readonly takesSlot: boolean;
   /** The visitor whose limits the turn takes; left out for a turn outside the link. */
@@ -254,7 +254,7 @@ export class Turns {
 
   /**
    * Begins the turn, or finds the one that an earlier request with the same key began; null if another writer moved the
-   * session and the caller must decide again. A repeat is answered before anything that would refuse it (contract 12):
+   * session and the caller must decide again. A repeat is answered before anything that would refuse it (contract 6):
    * the step that begins a turn looks for it, and before a refusal it is looked up.
    */
   async #beginOnce(actor: LiveSession, wanted: WantedTurn, check: StoreCheck): Promise<StartedTurn | null> {

@@ -1,6 +1,6 @@
 /**
  * Withdraws turns whose chats were answered 503 although the store may hold part of them: the answer to a step was
- * lost, and the step may have been applied or may still be (contract 12). Each is withdrawn as soon as the store
+ * lost, and the step may have been applied or may still be (contract 7). Each is withdrawn as soon as the store
  * answers, unless another process has sealed it by then: readers may have seen its text.
  */
 import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';

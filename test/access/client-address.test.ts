@@ -1,4 +1,4 @@
-/** The address of a client behind trusted proxies, as they write it (contract 4 and 12). */
+/** The address of a client behind trusted proxies, as they write it (contract 4). */
 import t from 'tap';
 import { cameByTls, clientAddress } from '../../src/access/client-address.ts';
 

@@ -1,4 +1,4 @@
-/** `POST /sessions/{id}/turns/{turn_id}/abort` (contract 6 and 12). */
+/** `POST /sessions/{id}/turns/{turn_id}/abort` (contract 6). */
 import t from 'tap';
 import { edge, openHouse, textOf } from './house.ts';
 import { abort, activeTurn, begin, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';

@@ -1,4 +1,4 @@
-/** Authentication, and the answers to requests that fail it (contract 4 and 12). */
+/** Authentication, and the answers to requests that fail it (contract 4). */
 import t, { type Test } from 'tap';
 import { WheelClock } from '../../src/base/clock.ts';
 import { checksum, randomIds } from '../../src/base/ids.ts';

@@ -1,4 +1,4 @@
-/** The console's API (contract 9 and 12). */
+/** The console's API (contract 9). */
 import t, { type Test } from 'tap';
 import { jsonText } from '../../src/base/json.ts';
 import { openHouse, textOf, type Answer, type House } from './house.ts';

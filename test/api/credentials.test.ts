@@ -1,4 +1,4 @@
-/** A provider's secret goes where it was entered for, and nowhere else (contract 12, promise P18). */
+/** A provider's secret goes where it was entered for, and nowhere else (contract 9, promise P18). */
 import t, { type Test } from 'tap';
 import type { Provider } from '../providers/model/provider.ts';
 import { provider } from '../providers/model/provider.ts';

@@ -1,4 +1,4 @@
-/** SIGTERM (contract 11 and 12). */
+/** SIGTERM (contract 3 and 11). */
 import { request } from 'node:http';
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';

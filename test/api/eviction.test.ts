@@ -1,6 +1,6 @@
 /**
  * A Redis that is set to evict while a server runs on it: the server is not ready, serves requests that it still can,
- * and is ready again once that is mended (contract 12).
+ * and is ready again once that is mended (contract 11).
  */
 import t from 'tap';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';

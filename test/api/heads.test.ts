@@ -1,5 +1,5 @@
 /**
- * Heads that are not to run are refused in the one error shape, and their connection ends (contract 1, 2 and 12,
+ * Heads that are not to run are refused in the one error shape, and their connection ends (contract 1, 2 and 11,
  * "Framing").
  */
 import { once } from 'node:events';

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on `POST /sessions` and on chat (contract 6 and 12). */
+/** `Idempotency-Key` on `POST /sessions` and on chat (contract 6). */
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';

@@ -1,4 +1,4 @@
-/** Two installations on one Redis, each with another database number, see nothing of each other (contract 12). */
+/** Two installations on one Redis, each with another database number, see nothing of each other (contract 11). */
 import { once } from 'node:events';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';

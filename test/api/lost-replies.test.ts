@@ -1,6 +1,6 @@
 /**
  * Replies of Redis that come late or never, on real processes: a 503 leaves no turn, and a stream ends as the turn is
- * stored (contract 12).
+ * stored (contract 7).
  */
 import t, { type Test } from 'tap';
 import { wayToRedis, type Way } from '../faults/way.ts';

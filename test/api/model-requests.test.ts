@@ -1,4 +1,4 @@
-/** The history that a model is sent: no turn of the past keeps the next one from its answer (contract 12). */
+/** The history that a model is sent: no turn of the past keeps the next one from its answer (contract 7). */
 import t, { type Test } from 'tap';
 import {
   alternation,

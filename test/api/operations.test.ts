@@ -1,4 +1,4 @@
-/** Running it: logs, metrics, health, settings (contract 11 and 12). */
+/** Running it: logs, metrics, health, settings (contract 11). */
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';

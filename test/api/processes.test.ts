@@ -1,4 +1,4 @@
-/** Three processes on one Redis (contract 5, 6 and 12): whichever is asked, the answer is the same. */
+/** Three processes on one Redis (contract 5 and 6): whichever is asked, the answer is the same. */
 import { on } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';

@@ -1,4 +1,4 @@
-/** Failures of a provider, and the client's answers then (contract 2 and 12). */
+/** Failures of a provider, and the client's answers then (contract 2 and 7). */
 import type { ServerResponse } from 'node:http';
 import { LLMock } from '@copilotkit/aimock';
 import t, { type Test } from 'tap';

@@ -1,4 +1,4 @@
-/** `GET /sessions/{id}/turns/{turn_id}/events`: one log, many cursors (contract 7 and 12). */
+/** `GET /sessions/{id}/turns/{turn_id}/events`: one log, many cursors (contract 7). */
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { data, delta, done } from '../providers/model/provider.ts';

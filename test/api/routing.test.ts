@@ -1,6 +1,6 @@
 /**
  * The known paths, and the answer of all others: before authentication, without rate headers, in the one shape
- * (contract 1, 3 and 12).
+ * (contract 1 and 3).
  */
 import t, { type Test } from 'tap';
 import { edges, openHouse, type House } from './house.ts';

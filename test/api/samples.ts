@@ -16,7 +16,7 @@ const labelled: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Counters whose labels are known from the start are there before the first event (contract 12). */
+/** Counters whose labels are known from the start are there before the first event (contract 11). */
 export function beginsAtZero(t: Test, text: string): void {
   const expected = Object.entries(labelled).flatMap(([counter, values]) =>
     values.map((value) => `${counter}="${value}"} 0`),

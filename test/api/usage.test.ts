@@ -1,4 +1,4 @@
-/** `GET /usage` (contract 6 and 12). */
+/** `GET /usage` (contract 6). */
 import t, { type Test } from 'tap';
 import { openHouse, openWorkspace, type House } from './house.ts';
 import { abort, begin, refused, sayInVain, synthetic } from './talk.ts';

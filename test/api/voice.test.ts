@@ -1,6 +1,6 @@
 /**
  * Speech and transcription of an assistant whose voice lacks its credential: every check of theirs, in the contract's
- * order (contract 3, 6 and 12).
+ * order (contract 3, 6 and 8).
  */
 import t, { type Test } from 'tap';
 import { edge, openWorkspace, type Answer } from './house.ts';

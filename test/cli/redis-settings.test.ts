@@ -1,5 +1,5 @@
 /**
- * An address that Redis does not take is a wrong setting: one line that names it, and exit code 2 (contract 11 and 12).
+ * An address that Redis does not take is a wrong setting: one line that names it, and exit code 2 (contract 11).
  */
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';

@@ -1,5 +1,5 @@
 /**
- * No request runs that is hidden in another, sent directly or through haproxy and nginx (contract 12, "Framing";
+ * No request runs that is hidden in another, sent directly or through haproxy and nginx (contract 11, "Framing";
  * promise P14).
  */
 import t, { type Test } from 'tap';

@@ -64,7 +64,7 @@ export const keyRows: Row<KeyContext, KeyEvent>[] = [
     outcomes: [keyRevoked],
     changes: { revokedAt: 1000 },
   },
-  // A key both revoked and expired is revoked (contract 12).
+  // A key both revoked and expired is revoked (contract 4).
   {
     from: 'active',
     context: active,

@@ -3,7 +3,7 @@ import type { Row } from './machine.ts';
 
 const inTime = 1_999_999;
 const due = 2_000_000;
-/** The deadline is noticed late; the session expired at it all the same (contract 12). */
+/** The deadline is noticed late; the session expired at it all the same (contract 6). */
 const late = 2_005_000;
 
 const open: SessionContext = { expiresAt: 2000, endedAt: null, activeTurnId: null };

@@ -1,6 +1,6 @@
 /**
  * A Redis that evicts takes keys away when its memory is full: it is refused at the start, and makes a store that is
- * open unready (contract 12).
+ * open unready (contract 11).
  */
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';

@@ -1,6 +1,6 @@
 /**
  * Installations on one Redis, each with a separate database number: neither receives the other's messages, even if
- * they have equal ids (contract 12).
+ * they have equal ids (contract 11).
  */
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';

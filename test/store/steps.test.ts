@@ -71,7 +71,7 @@ t.test('an embedded store answers in the order of the steps', async (t) => {
   t.same(answered, ['append', 'release', 'step', 'finish', 'too late', 'in flight']);
 });
 
-t.test('the steps that metrics count, by their public names (contract 12)', async (t) => {
+t.test('the steps that metrics count, by their public names (contract 11)', async (t) => {
   const metrics = openMetrics(
     () => ({}),
     () => 0,

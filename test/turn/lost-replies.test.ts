@@ -1,5 +1,5 @@
 /**
- * Steps whose answer is lost, on a store that processes share: each may have been taken, or may still be (contract 12).
+ * Steps whose answer is lost, on a store that processes share: each may have been taken, or may still be (contract 7).
  */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';

@@ -1,4 +1,4 @@
-/** A chat retried under its `Idempotency-Key`: its refusals, and the number of reads of the store (contract 12). */
+/** A chat retried under its `Idempotency-Key`: its refusals, and the number of reads of the store (contract 6). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { chat } from '../../src/http/handlers/chat.ts';

@@ -1,4 +1,4 @@
-/** The metrics of voice (contract 12): sockets, waiting utterances, and the steps down under load. */
+/** The metrics of voice (contract 11): sockets, waiting utterances, and the steps down under load. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 const voiceSeconds = [0.025, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 1, 2, 5, 10];

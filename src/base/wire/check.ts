@@ -42,7 +42,7 @@ export function validatorOf(schema: object): Validator {
 export const overfull = Symbol('overfull');
 
 /**
- * The value as its schema is to see it: null is the same as absent (contract 12), so it stays only where the schema has
+ * The value as its schema is to see it: null is the same as absent (contract 1), so it stays only where the schema has
  * a use for it, as a PATCH has to clear a field; and a field that the schema does not name is left out. How deep this
  * goes is up to the schema, never to the client's JSON.
  */

@@ -68,7 +68,7 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
 
 /**
  * A caller who may change a secret's destination could otherwise have it sent to themselves: a change of base URL or
- * provider requires the secret again (contract 12).
+ * provider requires the secret again (contract 9).
  */
 function changed(
   before: Credential,

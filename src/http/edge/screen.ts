@@ -15,7 +15,7 @@ const digits = /^[0-9]{1,15}$/;
 
 /**
  * Reason to refuse a head, or null. A head is refused if it is too large, or if two readers could disagree about the
- * end of its body or about its host (contract 12, "Framing"). The bytes after such a body must never run either, so the
+ * end of its body or about its host (contract 11, "Framing"). The bytes after such a body must never run either, so the
  * answer closes the connection.
  */
 export function headFault(lines: HeaderLines, bounds: EdgeBounds): HeadFault | null {

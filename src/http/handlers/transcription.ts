@@ -75,7 +75,7 @@ export function tokenReply(
 }
 
 /**
- * The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 12)
+ * The assistant with its session, if one is named: permission, then that the session is of this assistant (contract 8)
  * and open, then the assistant's state. Returns the session.
  */
 async function checkUse(

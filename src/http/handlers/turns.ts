@@ -22,7 +22,7 @@ export async function turnEvents(request: Request<PrincipalCaller, { after?: num
 }
 
 /**
- * Returns the cursor to resume from: `?after=` wins over `Last-Event-ID`; without either, the beginning (contract 12).
+ * Returns the cursor to resume from: `?after=` wins over `Last-Event-ID`; without either, the beginning (contract 7).
  */
 function cursorOf({ query, head }: Pick<Request<PrincipalCaller, { after?: number }>, 'query' | 'head'>): {
   position: number | null;

@@ -1,4 +1,4 @@
-/** `GET /usage`: the usage in a window of time, in buckets aligned to UTC (contract 6 and 12). */
+/** `GET /usage`: the usage in a window of time, in buckets aligned to UTC (contract 6). */
 import { secondsOf } from '../../base/clock.ts';
 import { checkListed } from '../../conversation/access-checks.ts';
 import { Failure } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 2 and 12). */
+/** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 1 and 2). */
 import { Failure } from '../../base/errors.ts';
 import type { Body, Exchange } from '../../base/edge.ts';
 import { bodyBytesOf } from '../../base/fronts.ts';
@@ -37,7 +37,7 @@ function parseBody(body: Body, exchange: Exchange, route: Route): unknown {
 
 /**
  * Whether the body may be JSON: there is no `content-type`, or it is `application/json` or a type that ends in `+json`
- * (contract 12). A page of another site can send none of these types without a CORS preflight.
+ * (contract 1). A page of another site can send none of these types without a CORS preflight.
  */
 function mayBeJson([type, ...more]: readonly string[]): boolean {
   if (type === undefined) return true;
@@ -51,7 +51,7 @@ function mayBeJson([type, ...more]: readonly string[]): boolean {
  */
 const mediaType = /^[\t ]*([!#$%&'*+.^`|~\w-]+\/[!#$%&'*+.^`|~\w-]+)[\t ]*(?:;|$)/;
 
-/** For a route without a body: a body that was sent all the same must be an object, of any content (contract 12). */
+/** For a route without a body: a body that was sent all the same must be an object, of any content (contract 1). */
 export function checkUnwanted(json: unknown): void {
   if (json !== undefined && (typeof json !== 'object' || json === null || Array.isArray(json)))
     throw new Failure('not_an_object');

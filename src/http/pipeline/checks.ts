@@ -60,7 +60,7 @@ function checkContent(
 ): Checked | Promise<Checked> {
   const idempotencyKey = route.repeatable ? idempotencyKeyOf(head) : null;
   // With an `Idempotency-Key` the request may be a repeat, which is no new work: its handler looks the key up, and
-  // refuses new work (contract 12).
+  // refuses new work (contract 6).
   if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();
 
   // 4. Body size and JSON; the idempotency key above belongs to this check.

@@ -1,6 +1,6 @@
 /**
  * Request heads that an edge refuses, because two readers could disagree about what follows them, or because they are
- * too large (contract 2 and 12, "Framing").
+ * too large (contract 2 and 11, "Framing").
  */
 import type { Answerable, HeadFault } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';

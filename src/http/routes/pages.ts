@@ -1,5 +1,5 @@
 /**
- * The front page, the icon and the console's pages (contract 9 and 12). They are for browsers, and so not in the
+ * The front page, the icon and the console's pages (contract 6 and 9). They are for browsers, and so not in the
  * documents of the API.
  */
 import { listAssistantVoices, speakInTrial } from '../console/speech.ts';

@@ -21,7 +21,7 @@ const sends: readonly [string, (client: Client) => void][] = [
   ['texts in two parts', ({ socket }) => (socket.send('a', { fin: false }), socket.send('b'))],
 ];
 
-/** Text messages and pings that come faster than the pace, on every engine (contract 12). */
+/** Text messages and pings that come faster than the pace, on every engine (contract 8). */
 export async function socketPace(t: Test, open: OpenEdge): Promise<void> {
   for (const [name, send] of sends) {
     await t.test(`${name}: as many at once as the pace has, and then as many as it refills`, async (t) => {

@@ -57,7 +57,7 @@ function streamTwo(exchange: Exchange, last: number): void {
   outlet.end(kilobytes(last));
 }
 
-/** Clients that send requests and read no answer (contract 12), and clients that read them, on every engine. */
+/** Clients that send requests and read no answer (contract 11), and clients that read them, on every engine. */
 export async function unreadAnswers(t: Test, open: OpenEdge): Promise<void> {
   for (const [name, { method = 'GET', lines = '', bytes, answer }] of Object.entries(kinds)) {
     await t.test(`${name}: while they are not read, no more are made`, async (t) => {

@@ -1,6 +1,6 @@
 /**
  * The text that an English voice is given: letters without marks, words for signs, and nothing of other scripts
- * (contract 8 and 12).
+ * (contract 8).
  */
 import t from 'tap';
 import { englishOf } from '../../../src/providers/voice/english.ts';

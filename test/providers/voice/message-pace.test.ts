@@ -1,4 +1,4 @@
-/** The pace of text messages and pings on every socket of the server (contract 12). */
+/** The pace of text messages and pings on every socket of the server (contract 8). */
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';

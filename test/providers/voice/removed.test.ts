@@ -1,4 +1,4 @@
-/** Transcription sockets of a workspace that is deleted (contract 12). */
+/** Transcription sockets of a workspace that is deleted (contract 8). */
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';

@@ -1,6 +1,6 @@
 /**
  * Repetitions by a client or a provider on one stream of audio: each time it costs little, and what waits is bounded
- * (contract 12).
+ * (contract 8).
  */
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';

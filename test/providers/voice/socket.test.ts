@@ -1,4 +1,4 @@
-/** Transcription sockets, from the token to the close (contract 8 and 12). */
+/** Transcription sockets, from the token to the close (contract 8). */
 import { WebSocket } from 'ws';
 import t, { type Test } from 'tap';
 import { randomIds } from '../../../src/base/ids.ts';

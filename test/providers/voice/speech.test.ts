@@ -1,4 +1,4 @@
-/** `POST /speech` and `GET /voices`: formats, sentences, usage, providers and their failures (contract 8 and 12). */
+/** `POST /speech` and `GET /voices`: formats, sentences, usage, providers and their failures (contract 8). */
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
