@@ -2,12 +2,7 @@
 import type { Tree } from './tree.ts';
 
 /** Prefixes of paths whose comments are not yet rewritten; each of these loses its line here once they are. */
-const left: readonly string[] = [
-  'machines/call.ts',
-  'machines/dialogue.ts',
-  'src/conversation/call/',
-  'src/conversation/realtime/',
-];
+const left: readonly string[] = [];
 
 const marks: Readonly<Record<string, string>> = { ts: String.raw`\/\*\*?|\/\/`, lua: '--', css: String.raw`\/\*` };
 const endings: Readonly<Record<string, string>> = {
