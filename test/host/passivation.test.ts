@@ -21,6 +21,7 @@ t.test('an idle session is passivated and activated unchanged', async (t) => {
     session: 0,
     turn: 0,
     call: 0,
+    reply: 0,
     socket: 0,
     visitor: 0,
   });
