@@ -1,10 +1,7 @@
 /** A row of the rule tables. */
 export interface Rule {
-  /** Matched against one sentence: white space single, contractions spelled out, no closing punctuation. */
+  /** Matched against a message with single white space, spelled-out contractions and no closing punctuation. */
   readonly pattern: RegExp;
-  /**
-   * Used in turn. `{assistant}` is the assistant's name, `{name}` the user's with a comma before it or nothing,
-   * `{1}` the first capture as said back to the user (my → your), `{1!}` the same word for word.
-   */
+  /** Used in turn. `{assistant}` is the assistant's name, `{1}` the first capture. */
   readonly replies: readonly string[];
 }
