@@ -115,6 +115,6 @@ function commandIn(folder: string, t: Owner): string {
   const place = mkdtempSync(join(folder, 'dist-'));
   t.teardown(async () => rmSync(place, { recursive: true, force: true }));
   for (const name of readdirSync(join(root, 'dist')))
-    if (/\.(?:mjs|cjs|css)$/.test(name)) linkSync(join(root, 'dist', name), join(place, name));
+    if (/\.(?:mjs|cjs|css|ico)$/.test(name)) linkSync(join(root, 'dist', name), join(place, name));
   return join(place, 'parley.mjs');
 }

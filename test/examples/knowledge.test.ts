@@ -39,11 +39,10 @@ async function start(t: Test, token: string, notes?: string): Promise<Started> {
   return { url: `http://127.0.0.1:${/listens on (\d+)/.exec(line)![1]}/mcp`, said: () => said };
 }
 
-/** The commands of the README's section as arguments, and the output that it shows of the last one. */
+/** The commands of the example's README as arguments, and the output that it shows of the last one. */
 async function shown(): Promise<{ commands: string[][]; token: string; output: string }> {
-  const text = await readFile(join(root, 'README.md'), 'utf8');
-  const [, script, output] =
-    /### An assistant that answers from your documents\n[^]*?```sh\n([^]*?)```\n\n```\n([^]*?)```/.exec(text)!;
+  const text = await readFile(join(root, 'examples', 'knowledge', 'README.md'), 'utf8');
+  const [, script, output] = /```sh\n([^]*?)```\n\n```\n([^]*?)```/.exec(text)!;
   const lines = script!.split('\n').filter((line) => line.startsWith('npx parley '));
   const commands = lines.map((line) =>
     [...line.replace(/ +# .*$/, '').matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!).slice(2),

@@ -1,4 +1,5 @@
 /** The link's limits over several processes on one Redis, and when one of them is killed in mid-turn (promise L1). */
+import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../../api/house.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
@@ -24,11 +25,15 @@ const none = {
 const at = (house: House, visit: Visit): Visit =>
   Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
 
-/** Polls until the store's other processes have sealed a dead one's turns. */
+/**
+ * Polls until the store's other processes have sealed a dead one's turns: slowly, since an address may read 600 times a
+ * minute.
+ */
 async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask();
     if (holds(answer)) return answer;
+    await pause(200);
   }
 }
 
