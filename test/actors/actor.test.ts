@@ -19,6 +19,7 @@ const inputs: Record<string, object> = {
   socket: { tokenUntil: 1_500_000, expiresAt: 2000 },
   turn: { runsUntil: 2000, shared: true },
   call: { tokenUntil: 1_500_000, expiresAt: 2000 },
+  reply: { greeting: false, early: false },
 };
 
 const kindOf = (machine: AnyStateMachine): MachineKind => ({ name: 'any', machine, version: 1, migrations: [] });
