@@ -234,9 +234,9 @@ t.test('a row of a shape is read by its bytes, also where fields were added to t
           Array.from({ length: 11 }, () => 'x'),
         ),
       ),
-    { message: /a field behind toolCalls/ },
+    { message: /a field after toolCalls/ },
   );
-  t.throws(() => unpackRow(row(3, [['wks_1', 'ses_1', 'turn_1', 'later']])), { message: /a field behind turnId/ });
+  t.throws(() => unpackRow(row(3, [['wks_1', 'ses_1', 'turn_1', 'later']])), { message: /a field after turnId/ });
 });
 
 t.test('positions are code points', async (t) => {
