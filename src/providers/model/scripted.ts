@@ -17,12 +17,12 @@ export function scriptedModel(clock: Clock): Model {
       let cancelled = false;
       let timer: Timer | null = null;
       let words: readonly string[] | null = null;
-      let sent = 0;
+      let given = 0;
       let stepMs = 0;
       const step = (): void => {
-        const toolCall = requestedToolCall(messages);
-        if (toolCall !== null) {
-          sink.call?.(toolCall);
+        const asked = callAsked(messages);
+        if (asked !== null) {
+          sink.call?.(asked);
           return sink.end();
         }
         if (words === null) {
@@ -33,9 +33,9 @@ export function scriptedModel(clock: Clock): Model {
           if (words.length > longWords && messages.at(-1)?.role === 'user')
             stepMs = Math.min(longStepMs, (longMsMax * wordsPerStep) / words.length);
         }
-        for (let i = 0; i < wordsPerStep && sent < words.length && !cancelled; i++) sink.text(words[sent++]!);
+        for (let i = 0; i < wordsPerStep && given < words.length && !cancelled; i++) sink.text(words[given++]!);
         if (cancelled) return;
-        if (sent === words.length) sink.end();
+        if (given === words.length) sink.end();
         else timer = clock.after(stepMs, step);
       };
       // The first words come at once, the others with the clock's ticks, which leaves the process to others in between.
@@ -52,17 +52,17 @@ export function scriptedModel(clock: Clock): Model {
   };
 }
 
-/** Returns the tool call that a message asks for with `/call NAME {json}`: tools can be tried without another model. */
-function requestedToolCall(messages: readonly ModelMessage[]): { name: string; arguments: string } | null {
+/** The call that a message asks for: `/call NAME {json}`, so that tools can be tried without another model. */
+function callAsked(messages: readonly ModelMessage[]): { name: string; arguments: string } | null {
   const last = messages.at(-1);
-  const match = last?.role === 'user' ? /^\/call\s+(\S+)\s*([^]*)$/.exec(last.content.trim()) : null;
-  return match === null ? null : { name: match[1]!, arguments: match[2]! };
+  const found = last?.role === 'user' ? /^\/call\s+(\S+)\s*([^]*)$/.exec(last.content.trim()) : null;
+  return found === null ? null : { name: found[1]!, arguments: found[2]! };
 }
 
 /** After a tool call the answer is the tools' output. */
 function answerTo(messages: readonly ModelMessage[], assistantName: string): string {
-  const newest = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
-  const results = newest.filter(({ role }) => role === 'tool');
+  const behind = messages.slice(messages.findLastIndex(({ role }) => role === 'assistant') + 1);
+  const results = behind.filter(({ role }) => role === 'tool');
   if (results.length > 0) return `The tool answered: ${results.map(({ content }) => content).join(' ')}`;
   return replyTo(
     messages.filter((message): message is SaidMessage => message.role !== 'tool'),

@@ -126,6 +126,30 @@ export const service: readonly Rule[] = [
     ],
   },
   {
+    pattern: /\b(?:metrics|prometheus|health|healthz|readyz|monitor\w*|observab\w*|logs?|logging)\b/i,
+    replies: [
+      '`/healthz` and `/readyz` for probes, `/metrics` for Prometheus, and one line of JSON in the log per request with its `request_id`; never a key or the text of a message.',
+    ],
+  },
+  {
+    pattern: /\b(?:state ?(?:machines?|charts?)|xstate|actors?|architecture|how is (?:it|this|parley) built)\b/i,
+    replies: [
+      'Sessions, keys, assistants and workspaces are state machines, each live one an actor that handles one event at a time: it decides, commits to the store, acts, and only then answers. `parley machines` prints the very charts that run.',
+    ],
+  },
+  {
+    pattern: /\b(?:retention|privacy|private|delete (?:my |the )?(?:data|session|conversation)|gdpr|personal data)\b/i,
+    replies: [
+      `Sessions are deleted with all they hold once they are past the workspace’s retention, ${limits.retentionDaysDefault} days after their last activity unless set otherwise. What you tell me stays in this session’s transcript; I send nothing anywhere.`,
+    ],
+  },
+  {
+    pattern: /\b(?:sdk|client library|typescript|javascript client|openapi|swagger|docs?|documentation|reference)\b/i,
+    replies: [
+      '`/docs` shows the API in a browser, every operation with an example. For tools the same is in `/openapi.json`, an OpenAPI 3.1 document made from the validators that run, so a client can be generated from it.',
+    ],
+  },
+  {
     pattern: /\bparley\b|\bthis (?:service|api|server|app|site|project|thing|place)\b|\bwhere am i\b|\bwhat is this\b/i,
     replies: [
       'This is parley, a service that runs conversations with assistants: sessions, streamed replies that survive dropped connections, exact limits, transcripts and usage, behind one HTTP API. I am only the model that it comes with. Ask me about any of these, or “how do I start?”.',
@@ -149,7 +173,7 @@ export function codesIn(sentence: string): string | null {
   if (code === undefined) return null;
   const rows = codes.get(code)!;
   const statuses = [...new Set(rows.map(({ status }) => status))].sort((a, b) => a - b).join(' or ');
-  const explanation =
+  const said =
     rows.length > 3
       ? 'Something in the request is wrong, and the message names it.'
       : rows
@@ -160,5 +184,5 @@ export function codesIn(sentence: string): string | null {
               .replace(/\{field\}/, '…'),
           )
           .join(' Or: ');
-  return `\`${code}\` comes with status ${statuses}: “${explanation}” ${advice[rows[0]!.retry]}`;
+  return `\`${code}\` comes with status ${statuses}: “${said}” ${advice[rows[0]!.retry]}`;
 }
