@@ -175,7 +175,7 @@ t.test('a Redis that hangs is unavailable, costs bounded memory and is back when
   const before = held();
   let refused = 0;
   const counted = (error: Error): never => {
-    if (error.message.startsWith('Too many calls')) refused++;
+    if (error.message.startsWith('Too many commands')) refused++;
     throw error;
   };
   const calls = Array.from({ length: 40_000 }, () => unavailable(turn.append(0, text).catch(counted)));
