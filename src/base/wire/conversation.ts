@@ -455,8 +455,8 @@ const event = (name: keyof typeof events) =>
   });
 
 /** A turn's stream: its events in order, each with its data as one line of JSON. */
-export const TurnEventLog = named(
-  'TurnEventLog',
+export const TurnEvents = named(
+  'TurnEvents',
   Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))),
 );
 
@@ -466,7 +466,7 @@ export const TurnStream = named(
   Type.Unsafe<string>({
     type: 'string',
     contentMediaType: 'text/event-stream',
-    contentSchema: TurnEventLog,
-    description: 'A stream of events; parsed, it has the shape of `TurnEventLog`.',
+    contentSchema: TurnEvents,
+    description: 'A stream of events; parsed, it has the shape of `TurnEvents`.',
   }),
 );
