@@ -9,6 +9,11 @@ import { assign, emit, setup } from 'xstate';
 import type { CutBy } from './dialogue.ts';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
 
+/** The states in which the call can still speak the reply. */
+export const openReplyStates: ReadonlySet<string> = new Set(['hidden', 'announced', 'speaking', 'paused']);
+/** The states that no reply leaves. */
+export const finalReplyStates: ReadonlySet<string> = new Set(['sealed', 'withdrawn', 'failed']);
+
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
 export const replyVersion = versionAfter(migrations);
@@ -151,7 +156,7 @@ const unchanged = { actions: 'unchanged' } as const;
 
 /** Settling of a reply that was cut, or has failed. */
 const cutting = { target: 'settling', actions: ['noteCut', 'askPosition'] } as const;
-const failing = { target: 'settling', actions: ['noteFailure', 'askReported'] } as const;
+const failing = { target: 'settling', actions: ['noteFailing', 'noteFailure', 'askReported'] } as const;
 const keeping = { guard: 'isGreeting', target: 'sealed', actions: 'count' } as const;
 
 /** The reply leaves no trace, and its words begin the next message. */
@@ -262,11 +267,7 @@ export const replyMachine = setup({
     // The first failure of a reply is what it fails with.
     noteFailing: assign(({ context, event }) => ({ failing: context.failing ?? codeOf(event) })),
     noteCut: assign(({ event }) => ({ ending: 'cut' as const, cutBy: byOf(event), closing: isClosing(event) })),
-    noteFailure: assign(({ context, event }) => ({
-      ending: 'failure' as const,
-      cutBy: 'none' as const,
-      failing: context.failing ?? codeOf(event),
-    })),
+    noteFailure: assign({ ending: 'failure' as const, cutBy: 'none' as const }),
   },
 }).createMachine({
   id: 'reply',

@@ -3,6 +3,7 @@
  * call ends with its process.
  */
 import {
+  finalReplyStates,
   replyKind,
   type NewReply,
   type ReplyContext,
@@ -12,9 +13,6 @@ import {
 import { openActor, type MachineInstance } from '../actors/actor.ts';
 import type { ActorIdentity, Inspector } from '../actors/inspector.ts';
 import type { Cause } from '../store/store.ts';
-
-/** The states that no reply leaves. */
-const final: ReadonlySet<string> = new Set(['sealed', 'withdrawn', 'failed']);
 
 export interface ReplyFacts extends NewReply {
   readonly id: string;
@@ -52,9 +50,9 @@ export class ReplyActor {
   send(event: ReplyEvent): ReplyOutcome[] {
     const decision = this.machine.decide(event);
     const { from, to, outcomes } = decision;
-    if (final.has(from)) return outcomes;
+    if (finalReplyStates.has(from)) return outcomes;
     this.machine.publish(decision, ++this.version, this.#cause);
-    if (final.has(to)) this.#ended();
+    if (finalReplyStates.has(to)) this.#ended();
     return outcomes;
   }
 

@@ -3,7 +3,13 @@
  * model writes it, its audio (`playout.ts`) and the position of its listener.
  */
 import type { CutBy } from '../../../machines/call.ts';
-import type { Basis, ReplyContext, ReplyEvent, ReplyOutcome } from '../../../machines/reply.ts';
+import {
+  openReplyStates,
+  type Basis,
+  type ReplyContext,
+  type ReplyEvent,
+  type ReplyOutcome,
+} from '../../../machines/reply.ts';
 import type { TurnContext, TurnEnding } from '../../../machines/turn.ts';
 import type { Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
@@ -41,16 +47,13 @@ export interface ReplyOptions {
 }
 
 /** Event of the machine without its time. */
-type Untimed<Event> = Event extends { readonly at: number } ? Omit<Event, 'at'> : never;
+export type Untimed<Event> = Event extends { readonly at: number } ? Omit<Event, 'at'> : never;
 
 /** Pieces of the text that are supplied at once, at most. */
 const suppliedAtOnce = 1_000;
 
 /** Milliseconds within which an echo can repeat a reply. */
 const latelyMs = 5_000;
-
-/** The states in which the call can still speak the reply. */
-const open: ReadonlySet<string> = new Set(['hidden', 'announced', 'speaking', 'paused']);
 
 export class Reply implements Speaker {
   readonly #port: ReplyPort;
@@ -131,7 +134,7 @@ export class Reply implements Speaker {
 
   /** Whether the call can still speak it: a reply that the call has left is not open. */
   get isOpen(): boolean {
-    return open.has(this.state);
+    return openReplyStates.has(this.state);
   }
 
   /** Whether the client knows it. */

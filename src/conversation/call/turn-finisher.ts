@@ -10,7 +10,7 @@ import { isStopping } from '../../turn/states.ts';
 import { causeByPrincipal } from '../principal.ts';
 import { endMessage, failedMessage } from './messages.ts';
 import type { CallPort } from './port.ts';
-import type { Reply } from './reply.ts';
+import type { Reply, Untimed } from './reply.ts';
 import type { SpeechInput } from './speech-input.ts';
 
 export interface TurnFinisherOptions {
@@ -25,7 +25,6 @@ export interface TurnFinisherOptions {
 
 /** Events that end an open reply. */
 export type EndingEvent = Extract<ReplyEvent, { type: 'cut' | 'fail' | 'finish' | 'withdraw' | 'leave' }>;
-type Untimed<Event> = Event extends { readonly at: number } ? Omit<Event, 'at'> : never;
 
 /** Outcomes that need the store, one after the other. */
 type StepOutcome = Extract<
