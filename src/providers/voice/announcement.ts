@@ -11,6 +11,12 @@ const english: Language = {
   marks: /(?<!\p{L})(?:the|and|is|are|this|that|with|for|you|it|of|to|can)(?!\p{L})/giu,
 };
 
+/** Japanese has the characters of Chinese as well, and so is looked for before it. */
+const japanese: Language = {
+  announcement: 'コードが続きます。',
+  marks: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu,
+};
+
 const languages: readonly Language[] = [
   english,
   {
@@ -45,7 +51,7 @@ const languages: readonly Language[] = [
   { announcement: 'Далее следует блок кода.', marks: /(?<!\p{L})(?:и|в|на|это|вот|как|для|не|что|пример)(?!\p{L})/giu },
   { announcement: 'Далі йде блок коду.', marks: /[іїєґ]|(?<!\p{L})(?:ось|та|це|що|щоб)(?!\p{L})/giu },
   { announcement: 'Ακολουθεί ένα μπλοκ κώδικα.', marks: /\p{Script=Greek}/gu },
-  { announcement: 'コードが続きます。', marks: /[\p{Script=Hiragana}\p{Script=Katakana}]/gu },
+  japanese,
   { announcement: '下面是一段代码。', marks: /\p{Script=Han}/gu },
   { announcement: '다음은 코드 블록입니다.', marks: /\p{Script=Hangul}/gu },
   { announcement: 'يتبع ذلك جزء من الشيفرة.', marks: /\p{Script=Arabic}/gu },
@@ -55,15 +61,15 @@ const languages: readonly Language[] = [
 /** Characters at the end of a text by which its language is recognised. */
 export const tellingCharacters = 400;
 
-const japanese = languages.find(({ announcement }) => announcement.startsWith('コ'))!;
-
 /** The announcement in the language with the most marks at the end of a text; in English where there are few. */
 export function announcementAfter(text: string): string {
   const end = text.slice(-tellingCharacters);
-  const count = ({ marks }: Language): number => end.match(marks)?.length ?? 0;
-  // Japanese has the characters of Chinese as well.
-  if (count(japanese) > 1) return japanese.announcement;
+  const countOf = ({ marks }: Language): number => end.match(marks)?.length ?? 0;
+  if (countOf(japanese) > 1) return japanese.announcement;
   let [best, most] = [english, 1];
-  for (const language of languages) if (count(language) > most) [best, most] = [language, count(language)];
+  for (const language of languages) {
+    const count = countOf(language);
+    if (count > most) [best, most] = [language, count];
+  }
   return best.announcement;
 }
