@@ -2,4 +2,4 @@
 import { readFileSync } from 'node:fs';
 
 // The build puts the file next to the bundle, so that the relative path is the same in both places.
-export const favicon: Buffer = readFileSync(new URL('./favicon.ico', import.meta.url));
+export const readFavicon = (): Buffer => readFileSync(new URL('./favicon.ico', import.meta.url));

@@ -6,8 +6,8 @@ import { jsonType, type NobodyCaller, type Reply, type Request } from '../reques
 import { fileReply } from './file.ts';
 import { namesHtml } from '../../base/accept.ts';
 import { landingPage, landingPolicy } from '../landing-page.ts';
-import { favicon as icon } from '../../pages/favicon.ts';
-import { staticFile } from '../../base/static-files.ts';
+import { readFavicon } from '../../pages/favicon.ts';
+import { staticFile, type StaticFile } from '../../base/static-files.ts';
 
 /** The one page, which reads from its address what to show. */
 export function page({ head, services: { config } }: Request<NobodyCaller>): Reply {
@@ -56,9 +56,10 @@ export const withoutSlash = ({ head: { path, query } }: Request<NobodyCaller>): 
   empty: true,
 });
 
-const iconFile = staticFile('image/x-icon', icon);
+let iconFile: StaticFile | undefined;
 
 /** A day is short enough for another one, and long enough that pages do not ask for it again and again. */
 export function favicon({ head }: Request<NobodyCaller>): Reply {
+  iconFile ??= staticFile('image/x-icon', readFavicon());
   return fileReply(iconFile, head, { 'cache-control': 'public, max-age=86400' });
 }
