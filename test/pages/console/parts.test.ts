@@ -3,7 +3,7 @@ import t from 'tap';
 import { linkAddressLimits, linkLimits } from '../../../src/base/limits.ts';
 import { worstDay } from '../../../src/pages/console/parts/link-cost.ts';
 import { isOrigin } from '../../../src/base/origin.ts';
-import { durationPattern, durationText, secondsOf } from '../../../src/pages/console/parts/duration.ts';
+import { durationPattern, durationText, durationSeconds } from '../../../src/pages/console/parts/duration.ts';
 import { badOrigins } from '../../../src/pages/console/parts/origins.ts';
 import { addressDefaults, linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
 import { moment } from '../../../src/pages/console/format.ts';
@@ -118,19 +118,19 @@ t.test('what the worst day may cost', async (t) => {
 
 t.test('a duration field takes what people write', (t) => {
   const texts = ['1 h', '90 min', '1 h 30 min', '1h30m', '3600', ' 2 d ', '45 s'];
-  t.same(texts.map(secondsOf), [3600, 5400, 5400, 5400, 3600, 172_800, 45]);
+  t.same(texts.map(durationSeconds), [3600, 5400, 5400, 5400, 3600, 172_800, 45]);
   const accepted = new RegExp(`^(?:${durationPattern})$`, 'v');
   t.same(
     [...texts, '', 'h', '1 hour', '-1', '1.5 h', '1 h x'].map((text) => accepted.test(text)),
     [...texts.map(() => true), ...Array(6).fill(false)],
   );
-  t.same(['', '1 hour', '-1', '1.5 h'].map(secondsOf), [NaN, NaN, NaN, NaN]);
+  t.same(['', '1 hour', '-1', '1.5 h'].map(durationSeconds), [NaN, NaN, NaN, NaN]);
   t.end();
 });
 
 t.test('a duration is written in its largest units', (t) => {
   const seconds = [0, 20, 60, 3600, 5400, 86_400, 90_061];
   t.same(seconds.map(durationText), ['0 s', '20 s', '1 min', '1 h', '1 h 30 min', '1 d', '1 d 1 h 1 min 1 s']);
-  t.same(seconds.map(durationText).map(secondsOf), seconds);
+  t.same(seconds.map(durationText).map(durationSeconds), seconds);
   t.end();
 });

@@ -1,7 +1,7 @@
 /** The link's limits over several processes on one Redis, and when one of them is killed in mid-turn (promise L1). */
-import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../../api/house.ts';
+import { until } from '../../api/talk.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
 import { limitsOf, linked, statusOf, verdict, Visit } from './visits.ts';
 
@@ -24,18 +24,6 @@ const none = {
 /** The same visitor, as another process sees one. */
 const at = (house: House, visit: Visit): Visit =>
   Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
-
-/**
- * Polls until the store's other processes have sealed a dead one's turns: slowly, since an address may read 600 times a
- * minute.
- */
-async function until<T>(ask: () => Promise<T>, holds: (answer: T) => boolean): Promise<T> {
-  for (;;) {
-    const answer = await ask();
-    if (holds(answer)) return answer;
-    await pause(200);
-  }
-}
 
 t.test('processes', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
@@ -129,10 +117,11 @@ async function killed(t: Test, [one, other]: readonly [House, House]): Promise<v
   await stream.next();
   t.same(verdict(await visit.say(second)), [429, 1], 'one turn at a time, wherever it runs');
   await one.kill('SIGKILL');
-  const transcript = await until(
-    async () => (await visit.ask(`/sessions/${session.id}/transcript`)).json.data,
-    (messages) => messages.at(-1).status !== 'streaming',
-  );
+  // Another process seals the dead one's turn.
+  const transcript = await until(async () => {
+    const messages = (await visit.ask(`/sessions/${session.id}/transcript`)).json.data;
+    return messages.at(-1).status === 'streaming' ? null : messages;
+  });
   t.match(transcript.at(-1), { status: 'partial', error_code: 'api_error' });
   const { visitors_present, minutes_used } = await statusOf(other, assistant);
   t.equal(visitors_present, 1, 'the clock runs on for a minute');

@@ -3,7 +3,7 @@
  * page.
  */
 import type { ApiFailure } from '../api.ts';
-import { durationText, secondsOf } from './duration.ts';
+import { durationText, durationSeconds } from './duration.ts';
 import type { Assistant } from '../types.ts';
 import { limitOf, linkLimitNames, type LinkLimit, type LinkLimits } from './link-limits.ts';
 
@@ -151,7 +151,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
       description: orNull(draft.description),
       greeting: orNull(draft.greeting),
       alias: orNull(draft.alias.trim()),
-      max_call_seconds: secondsOf(draft.maxCall),
+      max_call_seconds: durationSeconds(draft.maxCall),
     },
     ...{ tool_ids: draft.toolIds, tool_rounds_max: Number(draft.toolRounds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },

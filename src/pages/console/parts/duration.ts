@@ -5,7 +5,7 @@ const units: Readonly<Record<string, number>> = { d: 86_400, h: 3600, min: 60, m
 export const durationPattern = String.raw`\s*\d+\s*|(\s*\d+\s*(d|h|min|m|s))+\s*`;
 
 /** Returns the seconds that a text in the form of `durationPattern` says; NaN for any other text. */
-export function secondsOf(text: string): number {
+export function durationSeconds(text: string): number {
   const tokens = text.match(/\d+|[^\s\d]+/g) ?? [];
   if (tokens.length === 1) return /^\d+$/.test(tokens[0]!) ? Number(tokens[0]) : Number.NaN;
   let sum = tokens.length === 0 ? Number.NaN : 0;

@@ -1,6 +1,6 @@
 /** The drafts in the forms of a tool, converted to and from the API's shape; and what its words mean. */
 import type { Tool, ToolError } from '../types.ts';
-import { durationText, secondsOf } from './duration.ts';
+import { durationText, durationSeconds } from './duration.ts';
 
 export interface ToolDraft {
   readonly name: string;
@@ -62,7 +62,7 @@ export const toolBodyOf = ({
     name,
     url: orNull(url),
     credential_id: orNull(credential),
-    timeout_seconds: secondsOf(timeout),
+    timeout_seconds: durationSeconds(timeout),
     calls_per_minute: orNull(callsPerMinute) === null ? null : Number(callsPerMinute),
   },
   ...{ approval, show, repeatable },
