@@ -5,7 +5,7 @@
  * A bucket holds `ceiling` requests and refills continuously at `ceiling` a period. Its level is counted in
  * token-milliseconds of the period. A key's budget is a bucket of a minute with debt: a request that finds less than
  * one is refused and costs one all the same, but never deeper than 1 − ceiling, so the longest wait is a period.
- * Without debt a refusal costs nothing.
+ * A refusal without debt costs nothing.
  *
  * A counter holds the use in one period; the periods follow each other from 1970 on, as UTC days do.
  */

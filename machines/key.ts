@@ -1,7 +1,7 @@
 /**
  * An API key: which requests it still permits (contract 4 and 5).
  *
- * Its budgets are plain numbers that the pure function in `budget.ts` changes in one atomic step of the store; a
+ * The budgets are plain numbers that the pure function in `budget.ts` changes in one atomic step of the store; a
  * `request` event carries that step's verdict. The machine gets the event if the verdict moves it: to `limited` while a
  * budget is in debt, back to `active` with the first request or tick after the debt is paid off.
  */

@@ -256,7 +256,7 @@ same figure's ratio to ${plain.name}, which moves as we do. The range is that of
 same ruler and of the same size, ${pastMost} at most. A goal is met if it holds in the quietest of them, that with the
 least F, or in the last where nothing tells how quiet they were; ${placesLeast} different days or hosts make it certain.
 
-In words, over all runs that are kept. F is a small relay by hand without keys, limits, store and log:
+In words, over all runs that are kept:
 
 ${wordsOf(told)}
 A figure below 1 × means less CPU time than F. Under load the server joins the events of several reads into one write; F writes once for each read.

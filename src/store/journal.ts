@@ -1,11 +1,11 @@
 /**
  * A journal before a database. A batch is one record at the end of a file, and counts as committed from then on. The
  * database gets the rows later, thousands at a time, and only their last state: most rows of a turn are replaced or
- * removed by then, and those that came and went it never sees. Rows that the database does not have yet are held in
- * memory over those that it has. After a crash the files are read again.
+ * removed by then, and it never sees rows that came and went. Rows that the database does not have yet are held in
+ * memory over its own. After a crash the files are read again.
  *
  * Records are numbered without a gap, across files, and the database stores the number up to which it has every record.
- * So a loss of power costs the newest records and never one in the middle: reading stops at the first missing record.
+ * A loss of power costs the newest records and never one in the middle: reading stops at the first missing record.
  */
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, unlinkSync } from 'node:fs';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';

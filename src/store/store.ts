@@ -3,10 +3,10 @@
  * step: it applies completely or not at all. If it is sent again with the same ids, it applies once and returns the
  * same answer. A store that does not answer rejects with `StoreUnavailable`.
  *
- * Where one process owns the store (`leaseMs` is null), a rejection is certain: the step was not applied and never will
- * be. Where several processes share the store, the answer may have been lost: the step may have been applied, or may
- * still be applied long after its sender has given up. Each verb says what a lost answer leaves behind, and which
- * process settles it. A verb that only reads leaves nothing behind: the caller retries it, or the request gets 503.
+ * A rejection is certain if one process owns the store (`leaseMs` is null): the step was not applied and never will be.
+ * If several processes share the store, the answer may have been lost: the step may have been applied, or may still be
+ * applied long after its sender has given up. Each verb says what a lost answer leaves behind, and which process
+ * settles it. A verb that only reads leaves nothing behind: the caller retries it, or the request gets 503.
  *
  * Times are milliseconds since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */

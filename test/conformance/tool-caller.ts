@@ -1,6 +1,6 @@
 /**
  * The program that the conformance suite tries as a client: the tools of a server, listed and called as a turn does it.
- * Its last argument is the server's address.
+ * The last argument is the server's address.
  */
 import { WheelClock } from '../../src/base/clock.ts';
 import { providerHttp } from '../../src/providers/client.ts';

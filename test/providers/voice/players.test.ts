@@ -42,7 +42,7 @@ function played(file: Uint8Array, rate: number): Int16Array {
 
 /**
  * The most that a format may change a sound: samples by which it is longer and later, and the least correlation.
- * Without LAME's own header no player knows of its delay.
+ * The delay of MP3 is known only from LAME's header.
  */
 const losses: Record<Container, { longer: number; late: [number, number]; correlation: number }> = {
   wav: { longer: 0, late: [0, 0], correlation: 0.9999 },

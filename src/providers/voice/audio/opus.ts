@@ -86,8 +86,8 @@ export async function opusDecoder(rate: number): Promise<OpusDecoder> {
 /** An encoder from one of `opusRates`. Rejects if the package does not load. */
 export async function opusEncoder(rate: number): Promise<OpusEncoder> {
   const { Encoder } = await load();
-  // Not `voip`, which is for microphones: it filters out the low tones and alters the sound to be understood in noise.
-  // It also costs twice the time.
+  // Not `voip`, which is for microphones: it filters out the low tones, alters the sound to be understood in noise, and
+  // takes twice the time.
   const encoder = new Encoder({ channels: 1, sample_rate: rate, application: 'audio' });
   encoder.ctl(requests.setBitrate, bitrate);
   encoder.ctl(requests.setComplexity, complexity);
