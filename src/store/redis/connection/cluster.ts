@@ -70,7 +70,7 @@ export function connectCluster(url: string, clock: Clock) {
   return {
     open: () => client.open(),
     trouble: null,
-    close: async () => [client, waiting].forEach((each) => each.close()),
+    close: async () => void (await Promise.all([client.close(), waiting.close()])),
     send: (key: string, args: Arguments) => client.send(key, args),
     sendConfirmed: (key: string, args: Arguments) => waiting.opened().then(() => waiting.sendConfirmed(key, args)),
     primaries: () => cluster.masters.map((master) => (args: Arguments) => client.ask(master, args)),
@@ -88,6 +88,7 @@ export function connectCluster(url: string, clock: Clock) {
 
 class ClusterClient {
   readonly cluster: Cluster;
+  readonly #clock: Clock;
   readonly #openSlots: OpenSlots;
   /** Replies in flight, by node: a silent shard does not block the others. */
   readonly #owed = new WeakMap<object, InFlightReplies>();
@@ -96,6 +97,7 @@ class ClusterClient {
   #lookedAt = -Infinity;
 
   constructor(url: string, clock: Clock) {
+    this.#clock = clock;
     this.cluster = quiet(clusterOf(url));
     this.#openSlots = new OpenSlots(clock, {
       primaries: () =>
@@ -132,7 +134,21 @@ class ClusterClient {
     }));
   }
 
-  close(): void {
+  /**
+   * Ends the connections. A node's client that is ended while it connects stays connected, so a reading of the map,
+   * which connects to the nodes, ends first (`rediscover` joins the one in flight). A server that is down is not waited
+   * for longer than a connection may take.
+   */
+  async close(): Promise<void> {
+    if (!this.cluster.isOpen) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.after(limits.redisConnectMs, resolve);
+      const end = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      this.cluster._slots.rediscover().then(end, end);
+    });
     if (this.cluster.isOpen) this.cluster.destroy();
   }
 
@@ -202,6 +218,8 @@ class ClusterClient {
   }
 
   #clientOf(node: Node): Promise<Client> {
+    // Otherwise a node that has lost its client would get a new one, which nothing ends.
+    if (!this.cluster.isOpen) return Promise.reject(new Error('The connection to Redis is closed.'));
     return this.cluster.nodeClient(node) as unknown as Promise<Client>;
   }
 
