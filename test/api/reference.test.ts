@@ -112,7 +112,7 @@ t.test('each example of an answer has the shape that its schema states', async (
       const { value } = examples.example;
       isValid(schema, value, nameOf(route));
       if (type === 'text/event-stream' && !route.path.startsWith('/v1/'))
-        isValid({ $ref: '#/components/schemas/TurnEventLog' }, eventsOf(value), nameOf(route));
+        isValid({ $ref: '#/components/schemas/TurnEvents' }, eventsOf(value), nameOf(route));
     }
   }
 });
