@@ -52,14 +52,15 @@ t.test('every setting is listed, with its flag, default and description', async 
   );
 });
 
-t.test('NOTICE and the doctor have the terms of every optional package', async (t) => {
+t.test('NOTICE has the terms of every optional package, and the doctor those of the voice', async (t) => {
   const notice = read('NOTICE');
   const optional = Object.keys(about.optionalDependencies);
   t.same(
     optional.filter((name) => !notice.includes(name)),
     [],
   );
-  t.same(parts.map(({ name }) => name).sort(), optional.filter((name) => !name.startsWith('@uwsjs/')).sort());
+  const ofVoice = optional.filter((name) => !/^@(?:uwsjs|opentelemetry)\//.test(name));
+  t.same(parts.map(({ name }) => name).sort(), ofVoice.sort());
 });
 
 t.test(
