@@ -14,15 +14,16 @@ import type { Assistant, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
 import { openCredential } from './credential.ts';
 import type { AssistantServices } from './services.ts';
+import { promptFor } from './texts.ts';
 import { AssistantTools, type TurnTools } from './tools.ts';
 
 /** A model as a turn uses it. */
 export interface TurnModel {
   /**
    * Prepares the request with the messages in order, the newest last; null if the model's credential or provider cannot
-   * be used.
+   * be used. `beganAt`: when the turn began, in Unix seconds.
    */
-  prepare(conversation: readonly Message[]): PreparedRequest | null | Promise<PreparedRequest | null>;
+  prepare(conversation: readonly Message[], beganAt: number): PreparedRequest | null | Promise<PreparedRequest | null>;
   /** The tools that the last request offered. */
   readonly tools: TurnTools;
 }
@@ -54,11 +55,12 @@ export class AssistantModel implements TurnModel {
     return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#settings));
   }
 
-  prepare(conversation: readonly Message[]): PreparedRequest | null | Promise<PreparedRequest | null> {
+  prepare(conversation: readonly Message[], beganAt: number): PreparedRequest | null | Promise<PreparedRequest | null> {
     const { workspaceId, name: assistantName, model } = this.#assistant;
     const { provider: providerName, name, temperature, reasoning = 'hidden', historyTokensMax } = model;
     const { additions } = this.#settings;
-    const systemPrompt = additions === undefined ? model.systemPrompt : joined(model.systemPrompt, additions.prompt);
+    const own = promptFor(this.#assistant, this.#session, beganAt);
+    const systemPrompt = additions === undefined ? own : joined(own, additions.prompt);
     const outputTokensMax = lowerOf(model.outputTokensMax, additions?.outputTokensMax ?? null);
     const provider = this.#services.models.get(providerName);
     if (provider === undefined) return null;

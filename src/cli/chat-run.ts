@@ -7,6 +7,7 @@ import { chooseAssistant } from './assistant-choice.ts';
 import { ChatTurn, type ChatTurnEnd } from './chat-turn.ts';
 import { JsonView, TextView, type ChatView } from './chat-view.ts';
 import { serverUrl } from './connection.ts';
+import { greetingOf } from './greeting.ts';
 import { failureLine, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { oneLine } from './output.ts';
@@ -85,7 +86,8 @@ class Chat {
       this.#view = new TextView(this.#terminal, `${oneLine(assistant.name)}> `);
     if (this.#interactive)
       this.#view.note(`Session ${session.id}. Ctrl-C aborts a reply; at the prompt it ends the session.`);
-    if (resumed === null && assistant.greeting) this.#view.showGreeting(assistant.greeting);
+    const greeting = resumed === null ? await greetingOf(this.#parley, assistant, session) : null;
+    if (greeting) this.#view.showGreeting(greeting);
     let outcome: ChatTurnEnd = 'failed';
     try {
       outcome = await this.#talk(session.id);

@@ -4,6 +4,7 @@ import { call, StreamPlayer, type Call, type CallEvent } from '../client/call.ts
 import { pause, realClock } from '../client/clock.ts';
 import type { Assistant, Session } from '../client/types.ts';
 import { atItsPace, readClip, resampled, type Clip } from './clip.ts';
+import { greetingOf } from './greeting.ts';
 import { failureLine, UsageFailure } from './exit.ts';
 import type { Input, Io } from './io.ts';
 import { note, oneLine } from './output.ts';
@@ -70,6 +71,7 @@ async function talk(
       { assistant_id: assistant.id, visitor: wholeVisitor(assistant, options.visitor ?? []) },
       { signal },
     ));
+  const greeting = await greetingOf(parley, theirs, session, signal);
   const view: TalkView = options.json ? new TalkJson(io.stdout) : new TalkText(io, oneLine(theirs.name));
   const player = new StreamPlayer((audio) => mouth?.input.write(audio), { sampleRate: soundRate });
   // A file is not heard together with the reply.
@@ -84,7 +86,7 @@ async function talk(
     barge_in: bargeIn,
     thinkingSound: true,
   });
-  const over = watch(live, view, theirs.greeting);
+  const over = watch(live, view, greeting);
   if (!options.json && io.stdin.isTTY && ear !== null)
     note(io, `Session ${session.id}. ${options.headphones ? '' : bareNote}Space cuts a reply, Ctrl-C hangs up.`);
   const release = keys(io, live);

@@ -1,4 +1,5 @@
 /** Opens and ends sessions for a caller. */
+import { greetingFor } from '../assistant/texts.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { refusedByDrain, type Services } from './services.ts';
@@ -30,7 +31,7 @@ export async function openSession(
   if (earlier) return { session: earlier, replayed: true };
   if (services.draining) throw refusedByDrain();
   const assistant = await reachAssistant(principal, body.assistant_id, services);
-  const { visitorFields, maxCallSeconds, greeting } = assistant.record;
+  const { visitorFields, maxCallSeconds } = assistant.record;
   const visitor = visitorOf(body.visitor ?? {}, visitorFields);
 
   const cause = causeByPrincipal(principal, requestId);
@@ -48,7 +49,7 @@ export async function openSession(
     visitor,
     metadata: body.metadata ?? {},
     maxCallSeconds,
-    greeting,
+    greeting: (session) => greetingFor(assistant.record, session),
     remember,
     cause,
     ...(link && { link }),
@@ -71,15 +72,14 @@ export async function openTrial(
   const refusal = host.assistants.trialRefusal(assistant, cause);
   if (refusal !== null) throw new Failure(refusal);
   const { workspaceId, channel } = principal;
-  const { maxCallSeconds, greeting } = assistant.record;
   const filter = {
     workspaceId,
     assistantId,
     channel,
     visitor: {},
     metadata: {},
-    maxCallSeconds,
-    greeting,
+    maxCallSeconds: assistant.record.maxCallSeconds,
+    greeting: (session: Session) => greetingFor(assistant.record, session),
     remember: null,
     trialsMax: limits.trialsOpenMax,
     cause,

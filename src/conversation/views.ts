@@ -2,6 +2,7 @@
 import { assistantKind } from '../../machines/assistant.ts';
 import { sessionKind, type SessionContext } from '../../machines/session.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
+import { greetingBefore, templatesOf } from '../assistant/texts.ts';
 import { keyStatus } from '../host/keys.ts';
 import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
@@ -32,7 +33,7 @@ export const assistantView = (assistant: Assistant) => ({
   name: assistant.name,
   description: assistant.description,
   status: migratedSnapshot(assistantKind, assistant.machine).state,
-  greeting: assistant.greeting,
+  greeting: greetingBefore(assistant),
   channels: assistant.channels,
   visitor_fields: assistant.visitorFields,
   max_call_seconds: assistant.maxCallSeconds,
@@ -43,12 +44,13 @@ export const assistantView = (assistant: Assistant) => ({
 /** The console sees the settings as well, but no secrets. */
 export const consoleAssistantView = (assistant: Assistant) => ({
   ...assistantView(assistant),
+  greeting: templatesOf(assistant).greeting,
   model: {
     provider: assistant.model.provider,
     name: assistant.model.name,
     credential_id: assistant.model.credentialId,
     history_tokens_max: assistant.model.historyTokensMax ?? limits.historyTokensMax,
-    system_prompt: assistant.model.systemPrompt,
+    system_prompt: templatesOf(assistant).prompt,
     temperature: assistant.model.temperature,
     output_tokens_max: assistant.model.outputTokensMax,
     reasoning: assistant.model.reasoning ?? ('hidden' as const),

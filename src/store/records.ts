@@ -152,6 +152,11 @@ export interface Assistant {
   readonly toolRoundsMax?: number;
   /** The assistant's name for clients of other protocols (contract 14). Absent in rows of versions without one. */
   readonly alias?: string | null;
+  /**
+   * Whether its prompt and greeting are templates (contract 19). Absent in rows of versions without variables, whose
+   * texts are literal.
+   */
+  readonly hasVariables?: true;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */

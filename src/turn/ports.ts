@@ -72,6 +72,8 @@ export interface TurnSteps {
   open(events: LeaseEvents): void;
   /** Stores a piece of output; resolves with the reason of a request to stop the turn, if there is one. */
   append(position: number, text: string): Promise<AppendResult>;
+  /** When the turn began, in Unix seconds. */
+  readonly beganAt: number;
   /** The messages for the model, the newest last; `amended`: one of them as it is now. */
   conversation(amended: AmendedMessage | null): readonly Message[];
   /** The tool calls that the turn was approved to send; null without any. */

@@ -67,7 +67,7 @@ export class ModelRounds implements ModelSink {
     // A fault of ours, such as a store that is away, must not be reported as the assistant's.
     const failed = (error: unknown): void => this.#turn.unasked(error);
     try {
-      const preparing = model.prepare(steps.conversation(this.calls?.amended ?? null));
+      const preparing = model.prepare(steps.conversation(this.calls?.amended ?? null), steps.beganAt);
       if (preparing instanceof Promise) preparing.then((prepared) => this.#send(prepared)).catch(failed);
       else this.#send(preparing);
     } catch (error) {

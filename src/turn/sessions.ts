@@ -45,7 +45,8 @@ export interface NewSession {
   readonly link?: SessionLink;
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
-  readonly greeting: string | null;
+  /** The greeting, or a function that returns the greeting of the session; null for none. */
+  readonly greeting: string | null | ((session: Session) => string | null);
   /** The messages of a conversation that was held elsewhere before (contract 14). */
   readonly earlier?: readonly Pick<Message, 'role' | 'content'>[];
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
@@ -82,7 +83,7 @@ export class Sessions {
     const createdAt = secondsOf(nowMs);
     const expiresAt = createdAt + wanted.maxCallSeconds;
     const {
-      greeting,
+      greeting: wantedGreeting,
       earlier = [],
       remember,
       remembersItself = false,
@@ -98,10 +99,12 @@ export class Sessions {
       createdAt,
       expiresAt,
       lastActivityAt: createdAt,
-      messageCount: earlier.length + (greeting === null ? 0 : 1),
+      messageCount: earlier.length,
       mark: this.options.mark(),
       machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
     };
+    const greeting = typeof wantedGreeting === 'function' ? wantedGreeting(session) : wantedGreeting;
+    if (greeting !== null) session.messageCount++;
     const firstQuestion = earlier.findIndex(({ role }) => role === 'user');
     if (firstQuestion >= 0)
       noteOpening(session, firstQuestion + (greeting === null ? 0 : 1), earlier[firstQuestion]!.content);

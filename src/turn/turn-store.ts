@@ -117,6 +117,10 @@ export class StoredTurnSteps implements TurnSteps {
     return this.#begun.approved;
   }
 
+  get beganAt(): number {
+    return this.#begun.turn.createdAt;
+  }
+
   conversation(amended: AmendedMessage | null): readonly Message[] {
     return amended === null
       ? this.#conversation

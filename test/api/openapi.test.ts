@@ -53,6 +53,7 @@ GET /p/{slug}/sessions/{id}/turns/{turn_id}/events
 POST /p/{slug}/transcription-tokens
 POST /p/{slug}/call-tokens
 POST /p/{slug}/speech
+POST /console/api/workspaces/{w}/assistants/{id}/preview
 GET /console/api/workspaces/{w}/assistants/{id}/link
 POST /console/api/sign-in
 POST /console/api/sign-out

@@ -212,6 +212,7 @@ const story = [
     'keys/{id}/history',
     'assistants/{id}/history',
   ].map((path) => `GET ${inWorkspace}/${path}`),
+  `POST ${inWorkspace}/assistants/{id}/preview`,
   ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
   // From here on the session is the trial.
   ...[

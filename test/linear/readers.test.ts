@@ -9,6 +9,7 @@ import { isCurrent } from '../../src/base/conditional.ts';
 import type { RequestHead } from '../../src/base/edge.ts';
 import { isNestedWithin, type Json } from '../../src/base/json.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../../src/base/text.ts';
+import { literalTemplate, parseTemplate } from '../../src/base/variables.ts';
 import { CallMessages, queryObject, RealtimeEvents, shape, StartMessage } from '../../src/base/wire.ts';
 import { lastSentenceOf } from '../../src/conversation/call/reply.ts';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';
@@ -79,6 +80,9 @@ const texts: Readonly<Record<string, (length: number) => string>> = {
   pictures: (length) => `Hi ${'😀'.repeat(length / 2)}`,
   marks: (length) => `a${'\u0301'.repeat(length)}`,
   'words without spaces': (length) => '漢'.repeat(length),
+  variables: (length) => '{{date}}'.repeat(length / 8),
+  'open variables': (length) => '\\{{'.repeat(length / 3),
+  'open braces': (length) => `{{${'{ '.repeat(length / 2)}`,
   quotes: (length) => `Hi. ${'" '.repeat(length / 2)}`,
   fences: (length) => '```\n'.repeat(length / 4),
   items: (length) => '- a\n'.repeat(length / 4),
@@ -105,6 +109,8 @@ const readersOfText: Readonly<Record<string, (text: string) => unknown>> = {
     for (let now = 1; stream.isBehind; now++) found += stream.look(now).length;
     return found;
   },
+  parseTemplate,
+  literalTemplate,
   codePoints,
   indexAfter: (text) => indexAfter(text, text.length),
   textBehind: (text) => textBehind(text, text.length / 2),

@@ -123,6 +123,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/workspaces/{w}/assistants/{id}': null,
     'PATCH /console/api/workspaces/{w}/assistants/{id}': (_, time) => ({ name: `A ${time}` }),
     'DELETE /console/api/workspaces/{w}/assistants/{id}': nothing,
+    'POST /console/api/workspaces/{w}/assistants/{id}/preview': ({ ids }) => ({ session_id: ids.sessions }),
     'GET /console/api/workspaces/{w}/assistants/{id}/link': null,
     'POST /console/api/workspaces/{w}/assistants/{id}/publish': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/unpublish': nothing,

@@ -91,6 +91,7 @@ export class Stage {
           },
           noteLeftOut: () => {},
           release: async () => {},
+          beganAt: 0,
           conversation: () => [],
           approved: null,
           step: (from, calls) => step(this.steps, { from, calls }),

@@ -15,6 +15,9 @@ const Reasoning = () =>
   );
 const historyTokens = `How much of a conversation the model is sent, in estimated tokens; the system prompt does not count. ${limits.historyTokensMax} unless it is given.`;
 
+const variableNames =
+  'May have variables: `{{NAME}}` or `{{NAME|default}}`, with the names `visitor.FIELD`, `metadata.KEY`, `channel`, `date`, `time`, `weekday`, `assistant.name` and `session.id`.';
+
 const ModelSettings = Type.Object({
   provider: Text(64),
   name: Text(limits.nameCharactersMax),
@@ -22,7 +25,7 @@ const ModelSettings = Type.Object({
   history_tokens_max: Type.Optional(
     Nullable(Type.Integer({ minimum: 1, maximum: limits.historyTokensCeiling, description: historyTokens })),
   ),
-  system_prompt: Type.Optional(Nullable(Text(limits.systemPromptCharactersMax, 0))),
+  system_prompt: Type.Optional(Nullable(Text(limits.systemPromptCharactersMax, 0, variableNames))),
   temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 2 }))),
   output_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
   reasoning: Type.Optional(Reasoning()),
@@ -82,7 +85,7 @@ const LinkSettings = Type.Object({
 const assistantFields = {
   name: Text(limits.nameCharactersMax),
   description: Nullable(Text(limits.descriptionCharactersMax, 0)),
-  greeting: Nullable(Text(limits.greetingCharactersMax, 0)),
+  greeting: Nullable(Text(limits.greetingCharactersMax, 0, variableNames)),
   channels: Type.Object({
     voice: Type.Optional(Type.Boolean()),
     link: Type.Optional(Type.Boolean()),
@@ -197,6 +200,30 @@ export const PatchCredentialBody = named(
       header,
     }),
   ),
+);
+/** Changes that are not saved, and the session that is to get them. */
+export const PreviewAssistantBody = named(
+  'PreviewAssistant',
+  Type.Object({
+    session_id: Text(limits.nameCharactersMax),
+    ...Type.Partial(
+      Type.Object({
+        greeting: assistantFields.greeting,
+        visitor_fields: assistantFields.visitor_fields,
+        model: Type.Object({ system_prompt: ModelSettings.properties.system_prompt }),
+      }),
+    ).properties,
+  }),
+);
+export type PreviewAssistantBody = Static<typeof PreviewAssistantBody>;
+export const AssistantPreviewView = named(
+  'AssistantPreview',
+  Type.Object({
+    object: Type.Literal('assistant_preview'),
+    session_id: Id('ses'),
+    system_prompt: Nullable(Type.String()),
+    greeting: Nullable(Type.String()),
+  }),
 );
 export type CreateAssistantBody = Static<typeof CreateAssistantBody>;
 export type PatchAssistantBody = Static<typeof PatchAssistantBody>;

@@ -121,7 +121,7 @@ export class Call implements SpeechPort, ReplyPort {
   /** Opens the call on a connection that has sent `ready`. */
   open(): void {
     const { services, assistant, session } = this.#options;
-    const greets = this.settings.greets && (assistant.record.greeting ?? '') !== '' && session.messageCount <= 1;
+    const greets = this.settings.greets && (assistant.record.greeting ?? '') !== '' && session.messageCount === 1;
     this.send({ type: 'open', at: this.now, refusal: null, greets, bargeIn: this.settings.bargeIn });
     this.#presence.look();
     this.#poll();

@@ -3,6 +3,7 @@ import type { Socket, SocketListener } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { jsonText, parseObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
+import { greetingFor } from '../../assistant/texts.ts';
 import { codePoints } from '../../base/text.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 import { betaFieldOf, RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
@@ -59,7 +60,7 @@ export class RealtimeSocket implements SocketListener {
     this.#mapper = new RealtimeEventMapper({
       callId: actor.identity.id,
       sessionId: session.id,
-      greeting: assistant.record.greeting ?? '',
+      greeting: greetingFor(assistant.record, session) ?? '',
       detects: () => this.#settings.detects,
       send: (event) => this.#send(event),
     });

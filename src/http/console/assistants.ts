@@ -1,6 +1,8 @@
 /** `/console/api/workspaces/{w}/assistants`. */
 import { choiceOf } from '../../conversation/voice-call.ts';
+import { templatesOf } from '../../assistant/texts.ts';
 import { Failure } from '../../base/errors.ts';
+import { isTemplate } from '../../base/variables.ts';
 import { aliasKey } from '../../base/text.ts';
 import { assistantsOf } from '../../host/aliases.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
@@ -137,8 +139,27 @@ async function withNames<T>(stored: Promise<T>): Promise<T> {
   }
 }
 
-/** Returns the record with the fields of the body; the others stay. */
-function merged(record: Assistant, body: PatchAssistantBody, at: number): Assistant {
+/**
+ * Returns the record with the fields of the body; the others stay. Throws 422 if a variable of a text has no value in
+ * some session, which may follow from new visitor fields.
+ */
+export function merged(before: Assistant, body: PatchAssistantBody, at: number): Assistant {
+  const after = mergedFields(withTemplates(before), body, at);
+  const { model, greeting, visitorFields } = after;
+  if (!isTemplate(model.systemPrompt, visitorFields))
+    throw new Failure('invalid_field', { field: 'model.system_prompt' });
+  if (!isTemplate(greeting, visitorFields)) throw new Failure('invalid_field', { field: 'greeting' });
+  return after;
+}
+
+/** The assistant with texts that may have variables. */
+function withTemplates(record: Assistant): Assistant {
+  if (record.hasVariables) return record;
+  const { prompt, greeting } = templatesOf(record);
+  return { ...record, greeting, model: { ...record.model, systemPrompt: prompt }, hasVariables: true };
+}
+
+function mergedFields(record: Assistant, body: PatchAssistantBody, at: number): Assistant {
   const { channels, visitor_fields: fields } = body;
   return {
     ...record,

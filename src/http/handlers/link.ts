@@ -1,6 +1,7 @@
 /** Handlers for visitors of an assistant's public link, beyond those that the API has as well (contract 9). */
 import { assistantKind } from '../../../machines/assistant.ts';
 import { secondsOf } from '../../base/clock.ts';
+import { greetingBefore } from '../../assistant/texts.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { takeMessage } from '../../conversation/link.ts';
 import { openSession } from '../../conversation/sessions.ts';
@@ -24,13 +25,13 @@ import { mintToken } from './transcription.ts';
 
 /** Returns a separate shape, never a record with fields left out: the assistant's configuration is not public. */
 export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Reply {
-  const { name, description, greeting, channels, visitorFields, link, machine } = assistant.record;
+  const { name, description, channels, visitorFields, link, machine } = assistant.record;
   const json = {
     object: 'link',
     slug: link!.slug,
     name,
     description,
-    greeting,
+    greeting: greetingBefore(assistant.record),
     visitor_fields: visitorFields,
     channels: { link: channels.link, widget: channels.widget },
     status: migratedSnapshot(assistantKind, machine).state === 'published' ? 'open' : 'closed',

@@ -12,6 +12,10 @@ const settings =
 const voice = `\`voice\` names the provider that speaks and transcribes: \`name\` is the model that speaks, \`transcription_name\` the one that transcribes, \`voice\` an id of \`GET /voices\`, each the provider's own default where it is null. The providers are \`embedded\` (offline, English, no credential), \
 \`openai\` (any endpoint with \`/audio/speech\` and \`/audio/transcriptions\`, with a credential of the kind \`voice\`) and, where the operator names a folder, \`local\`. A \`voice\` of null is \`embedded\`. Nothing of it counts while \`channels.voice\` is off.`;
 
+const variables =
+  '`greeting` and `model.system_prompt` may have variables, `{{NAME}}` or `{{NAME|default}}`: `visitor.FIELD`, `metadata.KEY`, `channel`, `date`, `time`, `weekday`, `assistant.name`, `session.id`; `\\{{` is a literal `{{`. `metadata.KEY` needs a default, which may be empty, and `visitor.FIELD` does unless the field is required. \
+An unknown name, a brace that does not close and a missing default are 422 `invalid_request`, and the message names the field.';
+
 const move = (verb: string, does: string, status: string): Record<string, OperationEntry> => ({
   [`POST ${one}/${verb}`]: {
     does: `${does} Turns in flight run on. Takes no body.`,
@@ -36,6 +40,8 @@ export const consoleAssistants: Area = {
       does: `Creates an assistant as a draft, which is listed over the API and refuses sessions until it is published. Only \`name\` is required: \
 without \`model\` it answers from the embedded model, which is rule-based, needs no credential and says so. \`model.reasoning\` says whether the model's reasoning before its answer is shown: \
 \`hidden\` passes over \`<think>…</think>\` at the beginning of an answer and over fields for reasoning, \`shown\` makes both part of the answer, in these tags.
+
+${variables}
 
 ${voice}`,
       repeat: 'A repeat creates a second assistant; names need not be unique.',
@@ -72,6 +78,18 @@ ${voice}`,
       does: 'Deletes an assistant. This cannot be undone. Its sessions and transcripts stay until their retention is over, and refuse messages with 404 `assistant_not_found`.',
       repeat: 'A repeat is 404 `assistant_not_found`.',
       surprises: unknown,
+    },
+    [`POST ${one}/preview`]: {
+      does: 'Returns prompt and greeting as a session of the assistant would get them now, its variables filled. `greeting`, `visitor_fields` and `model.system_prompt` of the body are tried without being saved.',
+      repeat: 'A repeat changes nothing.',
+      surprises: `A text that a \`PATCH\` would refuse is 422 with the same field. A session of another assistant is 404 \`session_not_found\`. ${unknown}`,
+      body: { session_id: example.ids.session, model: { system_prompt: 'You answer for {{assistant.name}}.' } },
+      answer: {
+        object: 'assistant_preview',
+        session_id: example.ids.session,
+        system_prompt: 'You answer for Support.',
+        greeting: example.assistant.greeting,
+      },
     },
     ...linkStatus,
     ...move('publish', 'Publishes a draft: it takes sessions and messages over the API.', 'published'),

@@ -7,6 +7,7 @@ import { linkStatus } from '../console/link.ts';
 import * as keys from '../console/keys.ts';
 import * as machines from '../console/machines.ts';
 import { rotateKey } from '../console/rotation.ts';
+import { previewAssistant } from '../console/preview.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
@@ -145,6 +146,12 @@ export const consoleRoutes: readonly Route[] = [
     summary: 'Deletes an assistant.',
     success: nothingLeft,
     errors: assistantErrors,
+  }),
+  operator('POST', `${inWorkspace}/assistants/{id}/preview`, previewAssistant, {
+    summary: 'Fills the variables of prompt and greeting as a session would get them.',
+    body: wire.PreviewAssistantBody,
+    success: json(wire.AssistantPreviewView, 'The filled texts.'),
+    errors: [...assistantErrors, 'session_not_found'],
   }),
   operator('GET', `${inWorkspace}/assistants/{id}/link`, linkStatus, {
     summary: "The address of an assistant's public link, and today's usage.",

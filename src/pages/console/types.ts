@@ -5,6 +5,7 @@ import type * as wire from '../../base/wire.ts';
 
 export type Workspace = wire.WorkspaceView;
 export type Assistant = wire.ConsoleAssistantView;
+export type AssistantPreview = Static<typeof wire.AssistantPreviewView>;
 export type LinkStatus = wire.LinkStatusView;
 export type Credential = wire.CredentialView;
 export type CredentialTest = wire.CredentialTestView;

@@ -67,6 +67,8 @@ const closed = new Set(['assistant_disabled', 'assistant_not_published', 'assist
 export class Chat {
   readonly #options: ChatOptions;
   parley: Parley;
+  /** The greeting of a session that was opened here, if it was not known before. */
+  #greeted: readonly ConversationMessage[] = nothing;
   /** Messages of a call; one that was read from the service since has the same id, or for what was said before it. */
   spoken: readonly ConversationMessage[] = nothing;
   #visitor: Visitor | null = null;
@@ -110,6 +112,8 @@ export class Chat {
       ({ status, content, stopReason }) =>
         status !== 'failed' && status !== 'sending' && (content !== '' || stopReason !== 'tool_calls'),
     );
+    if (this.#greeted.every(({ id }) => messages.every((message) => message.id !== id)))
+      shown.unshift(...this.#greeted);
     shown.push(...this.spoken.filter(({ id }) => messages.every((message) => message.id !== id)));
     if (pending !== null && !this.#arrived())
       shown.push({
@@ -173,6 +177,7 @@ export class Chat {
     if (this.#session !== null) return this.#session;
     const session = await this.parley.sessions.create({ visitor: this.#options.fields() });
     this.#open(session.id, this.#greeting());
+    void this.#greet(session.id);
     return session.id;
   }
 
@@ -225,6 +230,20 @@ export class Chat {
         ];
   }
 
+  /** Reads the greeting of a new session where it was not known before: its variables may need a session. */
+  async #greet(session: string): Promise<void> {
+    if (this.#options.link.greeting !== null) return;
+    const page = await this.parley.sessions
+      .transcript(session, { limit: 1 })
+      .page()
+      .catch(() => null);
+    const first = page?.data[0];
+    if (this.#session !== session || first === undefined || first.turn_id !== null) return;
+    const { id, role, content, status, stop_reason: stopReason, created_at: createdAt } = first;
+    this.#greeted = [{ id, role, content, status, stopReason, createdAt }];
+    this.#options.listener.changed();
+  }
+
   /** Returns the visitor's messages that the service has. */
   #sent(): ConversationMessage[] {
     return (
@@ -272,6 +291,7 @@ export class Chat {
         // The visitor may have begun anew meanwhile.
         if (this.#pending !== pending) return;
         this.#open(session.id, this.#greeting());
+        void this.#greet(session.id);
       }
       this.#remember();
       await this.#talk!.send(pending.text, { idempotencyKey: pending.key });
@@ -371,7 +391,7 @@ export class Chat {
     this.#cancelRetry?.();
     this.#talk = this.#leave = this.#session = this.#pending = this.#trouble = this.#cancelRetry = this.#seen = null;
     this.#replying = false;
-    this.spoken = nothing;
+    this.spoken = this.#greeted = nothing;
     this.#remember();
   }
 

@@ -148,6 +148,7 @@ const assistant = record('assistant', {
   toolIds: Type.Optional(Type.Array(Name())),
   toolRoundsMax: Type.Optional(Whole()),
   alias: Type.Optional(Nullable(Name())),
+  hasVariables: Type.Optional(Type.Literal(true)),
   ...stamps,
   machine: SnapshotOf(),
 } satisfies Fields<Assistant>);

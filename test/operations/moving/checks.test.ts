@@ -101,6 +101,14 @@ const record =
     holder[names.at(-1)!] = value;
   };
 
+/** A change of an assistant whose texts have variables. */
+const template =
+  (change: Change): Change =>
+  (row) => {
+    change(row);
+    row.record.hasVariables = true;
+  };
+
 /** A kind of row, its wrong fields with their values, and the field that the refusal names. */
 const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)?])[] = [
   ['workspace', record('retentionDays', 0), 'retention_days'],
@@ -119,6 +127,8 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['assistant', record('name', 'x'.repeat(201)), 'name'],
   ['assistant', record('name', 'a\ud800'), 'name'],
   ['assistant', record('greeting', 'x'.repeat(8001)), 'greeting'],
+  ['assistant', template(record('greeting', 'Hello {{nobody}}')), 'greeting'],
+  ['assistant', template(record('model.systemPrompt', '{{metadata.plan}}')), 'model.system_prompt'],
   ['assistant', record('alias', 'With Spaces'), 'alias'],
   ['assistant', record('maxCallSeconds', 0), 'max_call_seconds'],
   ['assistant', record('visitorFields', [{ name: '9 x', label: 'x', type: 'text', required: true }]), 'visitor_fields'],

@@ -77,6 +77,19 @@ t.test(
   },
 );
 
+t.test('a greeting that needs a session is shown once it is open', { skip: whyNoBrowser }, async (t) => {
+  await linked(house, 'variables', { greeting: 'Good day on the {{channel}}.' });
+  const { page, complaints, context } = await open('variables');
+  await say(page, 'Hello');
+  await until(async () => (await replies(page).count()) === 2);
+  await until(async () => (await replies(page).allTextContents())[0]?.includes('Good day on the link.'));
+  await page.reload();
+  await until(async () => (await replies(page).count()) === 2);
+  t.match((await replies(page).allTextContents())[0], 'Good day on the link.');
+  t.same(complaints, []);
+  await context.close();
+});
+
 t.test(
   'inputs are large enough for a phone not to zoom, and the page is as high as what is seen of it',
   { skip: whyNoBrowser },

@@ -2,6 +2,7 @@
  * Settings made in the console, held to what its API takes: the validators of the API's bodies run over the records.
  */
 import { Failure } from '../../../base/errors.ts';
+import { isTemplate } from '../../../base/variables.ts';
 import { unitsPerRequest } from '../../../../machines/budget.ts';
 import { limits } from '../../../base/limits.ts';
 import {
@@ -63,9 +64,16 @@ function bodyProblem(kind: keyof typeof bodies, body: object): string | null {
 }
 
 function assistantProblem(assistant: Assistant): string | null {
-  const { model, voice, visitorFields } = assistant;
-  const wrong = bodyProblem('assistant', consoleAssistantView(assistant));
+  const { model, voice, visitorFields, greeting, hasVariables } = assistant;
+  const view = consoleAssistantView(assistant);
+  const wrong = bodyProblem('assistant', {
+    ...view,
+    greeting,
+    model: { ...view.model, system_prompt: model.systemPrompt },
+  });
   if (wrong !== null) return wrong;
+  if (hasVariables && !isTemplate(model.systemPrompt, visitorFields)) return 'model.system_prompt';
+  if (hasVariables && !isTemplate(greeting, visitorFields)) return 'greeting';
   if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) return 'visitor_fields';
   if (!isOneOf(modelProviders, model.provider)) return 'model.provider';
   return voice === null || isOneOf(voiceProviders, voice.provider) ? null : 'voice.provider';

@@ -8,6 +8,7 @@ import { durationPattern } from './duration.ts';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
 import { LinkForm, WidgetForm } from './link-form.tsx';
 import type { LinkUse } from './link-use.ts';
+import { hasVariables, PromptPreview } from './prompt-preview.tsx';
 import { LinkOnSite, WidgetOnSite, type OnSiteOptions } from './on-site.tsx';
 import { sections, type Section } from './assistant-sections.ts';
 import { VoiceForm, type VoiceStand } from './voice-form.tsx';
@@ -19,6 +20,9 @@ interface Options extends FormOptions {
   readonly use: LinkUse | null;
   readonly voice: VoiceStand;
 }
+
+const variablesNote =
+  'Variables: {{visitor.FIELD|default}}, {{metadata.KEY|default}}, {{channel}}, {{date}}, {{time}}, {{weekday}}, {{assistant.name}}, {{session.id}}.';
 
 const providers = [
   ['scripted', 'Embedded, rule-based: for trying things out'],
@@ -74,7 +78,7 @@ const General = (options: Options) => (
       label="Greeting"
       rows={2}
       {...bound(options, 'greeting', 'greeting')}
-      note="First message of every conversation."
+      note="First message of every conversation. Takes the same variables as the system prompt."
     />
     <Input
       label="Alias"
@@ -93,7 +97,7 @@ const General = (options: Options) => (
 );
 
 function Model(options: Options) {
-  const { draft, change, credentials } = options;
+  const { draft, change, credentials, voice } = options;
   const known = providers.some(([name]) => name === draft.provider);
   const choices = known ? providers : [...providers, [draft.provider, draft.provider] as const];
   const usable = credentials.filter(({ kind, provider }) => kind === 'model' && provider === draft.provider);
@@ -128,8 +132,11 @@ function Model(options: Options) {
         label="System prompt"
         rows={6}
         {...bound(options, 'systemPrompt', 'model.system_prompt')}
-        note="What the model is told before each conversation."
+        note={`Instructions to the model before each conversation. ${variablesNote}`}
       />
+      {voice.assistant !== null && (hasVariables(draft.systemPrompt) || hasVariables(draft.greeting)) && (
+        <PromptPreview assistant={voice.assistant} draft={draft} />
+      )}
       {!isEmbedded && (
         <div class="pair">
           <Input

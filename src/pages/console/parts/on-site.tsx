@@ -5,6 +5,7 @@ import { Command, CopyButton } from './copy.tsx';
 import { Check, Choice, Input } from './field.tsx';
 import { State } from './head.tsx';
 import type { LinkUse } from './link-use.ts';
+import { hasVariables } from './prompt-preview.tsx';
 
 export interface OnSiteOptions {
   /** The stored assistant. */
@@ -149,7 +150,7 @@ function Preview({ assistant: { name, greeting }, look }: { assistant: Assistant
           {open && (
             <div class="panel">
               <strong>{name}</strong>
-              <p>{greeting ?? 'Write a message.'}</p>
+              <p>{greeting === null || hasVariables(greeting) ? 'Write a message.' : greeting}</p>
               <span class="box">Message</span>
             </div>
           )}

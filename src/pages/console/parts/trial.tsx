@@ -11,6 +11,7 @@ import type { ApiFailure } from '../api.ts';
 import type { Assistant, Message, Session } from '../types.ts';
 import { caught, Failure } from './failure.tsx';
 import { State } from './head.tsx';
+import { hasVariables } from './prompt-preview.tsx';
 import { Transcript, useTalk } from './talk.tsx';
 import { readOpen, Waiting } from './tool-calls.tsx';
 import { useTrialCall } from './trial-call.tsx';
@@ -227,7 +228,7 @@ const Announced = ({ message }: { message: Message | undefined }) => (
 
 const Before = ({ assistant: { status, greeting } }: { assistant: Assistant }) => (
   <div class="talk">
-    {greeting && <p class="words">{greeting}</p>}
+    {greeting && !hasVariables(greeting) && <p class="words">{greeting}</p>}
     <p class="note">
       {status === 'draft' ? 'It is a draft: nobody but you can talk to it. ' : ''}A trial counts in no usage and takes
       no limit. It stays among the sessions, under the channel “console”.
