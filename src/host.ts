@@ -19,6 +19,7 @@ import { Inspector, type ActorIdentity } from './actors/inspector.ts';
 import { Keys } from './host/keys.ts';
 import { Outage } from './host/outage.ts';
 import type { Population, Resident } from './actors/population.ts';
+import { Erasures } from './turn/erasures.ts';
 import { Takeovers } from './turn/takeovers.ts';
 import { Sessions } from './turn/sessions.ts';
 import { Turns } from './turn/turns.ts';
@@ -30,7 +31,7 @@ import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import type { Log } from './base/log.ts';
-import type { Notice, Store } from './store/store.ts';
+import type { Erasure, Notice, Store } from './store/store.ts';
 
 /** Characters of the process's random name in the marks of sessions: 60 bits. */
 const markCharacters = 12;
@@ -57,6 +58,7 @@ export class Host {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  readonly erasures: Erasures;
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
   readonly tools: ToolRecords;
@@ -129,6 +131,13 @@ export class Host {
       loopLoad,
     });
     this.turns = new Turns(this.sessions, this.workspaces);
+    this.erasures = new Erasures({
+      store,
+      clock,
+      sessions: this.sessions,
+      drop: (erased) => this.#dropErased(erased),
+      failed: (err) => log.error({ err }, 'An erasure failed. The next sweep tries again.'),
+    });
     const { pubSub } = store;
     this.feed = new Feed({
       inspector,
@@ -178,10 +187,12 @@ export class Host {
       return;
     }
     if (notice.type === 'turn.moved') return this.remote.wake(notice.turnId);
+    if (notice.type === 'erased') return this.#dropErased(notice);
     if (notice.type === 'missed') {
       this.remote.wakeAll();
       this.forgetCredentials();
       this.tools.forget();
+      this.turns.forgetMessages();
     } else if (notice.kind === 'credential') this.forgetCredentials(notice.workspaceId, notice.id);
     else if (notice.kind === 'tool') this.tools.forget(notice.workspaceId, notice.id);
     else if (notice.kind === 'workspace') this.forgetCredentials(notice.id);
@@ -225,6 +236,7 @@ export class Host {
       const now = this.#clock.now();
       swept = await this.#store.sweep(now, limits.sweepSessionsMax, await this.#store.noteTime(now));
       this.outage.noteAnswer();
+      void this.erasures.resume();
     } catch (error) {
       this.outage.noteFailure(error);
     }
@@ -239,6 +251,7 @@ export class Host {
     this.#unwatch?.().catch(() => {});
     this.feed.close();
     this.#withdrawals.close();
+    this.erasures.close();
     for (const { population } of Object.values(this.#actors)) population.clear();
   }
 
@@ -262,6 +275,18 @@ export class Host {
 
   #endSockets(workspaceId: string): void {
     for (const sockets of [this.sockets, this.calls]) sockets.endAll(workspaceId);
+  }
+
+  /** Drops the copies that this process has of an erased session or visitor. */
+  #dropErased({ workspaceId, kind, id }: Erasure): void {
+    const { population } = kind === 'session' ? this.sessions : this.visitors;
+    // An id of another workspace was not erased.
+    if ((population.find(id)?.identity.workspaceId ?? workspaceId) !== workspaceId) return;
+    if (kind === 'session') {
+      void this.sessions.population.find(id)?.runner?.stop('aborted');
+      this.turns.forgetMessages(id);
+    }
+    population.discard(id);
   }
 
   /** Whether the actor is live here. A process of a later version may name a kind that this version does not have. */

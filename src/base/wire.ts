@@ -11,6 +11,7 @@ export * from './wire/conversation.ts';
 export * from './wire/call.ts';
 export * from './wire/console.ts';
 export * from './wire/desk.ts';
+export * from './wire/erasures.ts';
 export * from './wire/mcp.ts';
 export * from './wire/openai.ts';
 export * from './wire/realtime.ts';

@@ -92,6 +92,7 @@ export const firstWords = ({ opening, messageCount }: Session): string | null =>
 /** The console's view also has how many messages the model of the last turn was not sent, if any. */
 export const consoleSessionView = (session: Session, nowMs: number) => ({
   ...sessionView(session, nowMs, 'console'),
+  ...(session.link && { link_visitor_id: session.link.visitorId }),
   ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}),
 });
 

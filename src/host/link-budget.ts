@@ -69,6 +69,11 @@ const names = {
   refused: (assistantId: string, limit: LinkLimitName) => `${assistantId}/refused/${limit}`,
 };
 
+/** The names of an assistant's limits that name a visitor, without places. */
+export const visitorLimits = (assistantId: string, visitorId: string): string[] => [
+  names.messages(assistantId, visitorId),
+];
+
 /** The ceiling of a limit; null for none. */
 export function ceilingOf(ceilings: LinkSettings['limits'], name: LinkLimitName): number | null {
   const own = ceilings[name];

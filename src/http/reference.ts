@@ -6,6 +6,7 @@
 import { limits } from '../base/limits.ts';
 import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
+import { erasures } from './reference/erasures.ts';
 import { histories } from './reference/history.ts';
 import { fronts } from './reference/fronts.ts';
 import { openai } from './reference/openai.ts';
@@ -43,6 +44,7 @@ export const areas: readonly Area[] = [
   tools,
   conversations,
   desk,
+  erasures,
   histories,
   load,
   machines,
@@ -121,6 +123,7 @@ const kinds: Readonly<Record<string, keyof typeof ids>> = {
   keys: 'key',
   credentials: 'credential',
   tools: 'tool',
+  visitors: 'visitor',
 };
 
 /** `info.description` of the OpenAPI document, in Markdown. */

@@ -6,6 +6,7 @@ import { importUnfinished } from './dump.ts';
 import type { DumpProgress } from './dump.ts';
 import { EmbeddedBudgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
+import { EmbeddedErasures } from './embedded/erasures.ts';
 import { Flights } from './embedded/flights.ts';
 import { EmbeddedHistory } from './embedded/history.ts';
 import * as keys from './embedded/keys.ts';
@@ -30,6 +31,7 @@ export class EmbeddedStore implements Store {
   readonly usage: UsageBook;
   readonly requests: Memories;
   readonly history: EmbeddedHistory;
+  readonly erasures: EmbeddedErasures;
   readonly #batcher: WriteBatcher;
   readonly #flights: Flights;
   readonly #sweep: Sweep;
@@ -47,6 +49,12 @@ export class EmbeddedStore implements Store {
     this.limits = new EmbeddedLimits(this.#batcher, budgets);
     this.sessions = new EmbeddedSessions(this.#batcher, this.requests, this.usage, this.limits);
     this.turns = new EmbeddedTurns(this.#batcher, this.#flights, this.requests, this.usage, this.#notices, this.limits);
+    this.erasures = new EmbeddedErasures(this.#batcher, {
+      flights: this.#flights,
+      memories: this.requests,
+      limits: this.limits,
+      notices: this.#notices,
+    });
     this.#sweep = new Sweep(this.#batcher);
     this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);

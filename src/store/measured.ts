@@ -31,6 +31,10 @@ const watchedSteps: readonly StepName[] = [
   'renewTurn',
   'stepTurn',
   'confirm',
+  'beginErasure',
+  'eraseSession',
+  'forgetTraces',
+  'finishErasure',
 ];
 
 /** `onFailure` is called for each step that writes and fails. */

@@ -462,6 +462,10 @@ export interface IdempotencyRecord {
   readonly untilMs: number;
 }
 
+/** The ids of sessions in a remembered request: its result, the session of its path, the session of a response. */
+export const sessionsNamedIn = ({ scope, bodyDigest, resultId }: IdempotencyRecord): string[] =>
+  `${resultId} ${scope} ${bodyDigest}`.match(/\bses_\w+/g) ?? [];
+
 export interface UsageCounts {
   readonly sessions: number;
   readonly turns: number;

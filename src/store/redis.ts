@@ -11,6 +11,7 @@ import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
 import { Eviction } from './redis/eviction.ts';
+import { RedisErasures } from './redis/erasures.ts';
 import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
 import { afterLoading } from './redis/loading.ts';
@@ -63,6 +64,7 @@ export class RedisStore implements Store {
   /** The load of all processes, stored next to the sessions. */
   readonly loadBoard: LoadBoard;
   readonly history: RedisHistory;
+  readonly erasures: RedisErasures;
   readonly pubSub: PubSub;
   readonly #link: RedisLink;
   readonly #roots: Roots;
@@ -111,6 +113,7 @@ export class RedisStore implements Store {
     this.requests = new RedisRequests(link, roots);
     this.loadBoard = new RedisLoadBoard(link, roots);
     this.history = new RedisHistory(link, roots);
+    this.erasures = new RedisErasures(link, roots, new Registry(link, roots, clock, 'erasing'), ids);
     this.pubSub = {
       publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
       listen: async (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),

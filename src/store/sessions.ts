@@ -22,10 +22,11 @@ export function matchesFilter(session: Session, filter: SessionFilter): boolean 
 /** The part of a filter that only a session's record can answer. */
 export function matchesRecord(
   session: Session,
-  { channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter,
+  { channels, keyId, visitorId, createdFrom, createdBefore, beginning }: SessionFilter,
 ): boolean {
   if (channels && !channels.includes(session.channel)) return false;
   if (keyId !== undefined && keyId !== null && session.keyId !== keyId) return false;
+  if (visitorId != null && session.link?.visitorId !== visitorId) return false;
   if (session.createdAt < (createdFrom ?? 0) || session.createdAt >= (createdBefore ?? Infinity)) return false;
   return beginning === undefined || beginning === null || begins(session, beginning);
 }

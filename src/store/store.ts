@@ -12,6 +12,7 @@
  */
 import type { CatalogKind } from './records.ts';
 import type { Catalog } from './parts/catalog.ts';
+import type { ErasureStore } from './parts/erasures.ts';
 import type { HistoryStore } from './parts/history.ts';
 import type { LimitStore } from './parts/limits.ts';
 import type { RequestStore } from './parts/requests.ts';
@@ -21,6 +22,7 @@ import type { UsageStore } from './parts/usage.ts';
 
 export type * from './records.ts';
 export type * from './parts/catalog.ts';
+export type * from './parts/erasures.ts';
 export type * from './parts/history.ts';
 export type * from './parts/limits.ts';
 export type * from './parts/pages.ts';
@@ -43,6 +45,13 @@ export type Notice =
     }
   | { readonly type: 'turn.moved'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string }
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
+  /** A session or a visitor was erased: no process keeps a copy of it. */
+  | {
+      readonly type: 'erased';
+      readonly workspaceId: string;
+      readonly kind: 'session' | 'visitor';
+      readonly id: string;
+    }
   | { readonly type: 'missed' };
 
 /**
@@ -71,6 +80,7 @@ export interface Store {
   readonly usage: UsageStore;
   readonly requests: RequestStore;
   readonly history: HistoryStore;
+  readonly erasures: ErasureStore;
   /**
    * Opens the store; rejects with one clear sentence if it cannot. Turns of processes that are certainly dead lose
    * their leases here.

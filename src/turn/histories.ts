@@ -106,6 +106,11 @@ export class Histories {
     }
   }
 
+  clear(): void {
+    this.#entries.clear();
+    this.#weight = 0;
+  }
+
   forget(sessionId: string): void {
     const entry = this.#entries.get(sessionId);
     if (entry === undefined) return;

@@ -169,6 +169,12 @@ export class Turns {
     return this.population.inFlight.size;
   }
 
+  /** Drops the cached messages of a session, or of all sessions. */
+  forgetMessages(sessionId?: string): void {
+    if (sessionId === undefined) this.#histories.clear();
+    else this.#histories.forget(sessionId);
+  }
+
   /**
    * Resolves when every turn has ended. Turns that still run after `graceMs` are stopped. Turns that the store has not
    * sealed or withdrawn `sealMs` later are left to the next process that finds them.

@@ -102,6 +102,8 @@ POST /console/api/workspaces/{w}/assistants/{id}/trials
 POST /console/api/workspaces/{w}/sessions/{id}/call-tokens
 POST /console/api/workspaces/{w}/sessions/{id}/chat
 POST /console/api/workspaces/{w}/sessions/{id}/end
+DELETE /console/api/workspaces/{w}/sessions/{id}
+DELETE /console/api/workspaces/{w}/visitors/{visitor_id}
 POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
 GET /console/api/workspaces/{w}/usage

@@ -230,7 +230,9 @@ const story = [
     `POST ${inWorkspace}/tools/{id}/rotate-secret`,
     `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`,
   ],
-  ...['assistants/{id}', 'credentials/{id}', 'tools/{id}'].map((path) => `DELETE ${inWorkspace}/${path}`),
+  ...['sessions/{id}', 'visitors/{visitor_id}', 'assistants/{id}', 'credentials/{id}', 'tools/{id}'].map(
+    (path) => `DELETE ${inWorkspace}/${path}`,
+  ),
   `DELETE ${inWorkspace}`,
 ];
 

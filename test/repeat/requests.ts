@@ -155,6 +155,8 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps': null,
     'GET /console/api/workspaces/{w}/sessions': null,
     'GET /console/api/workspaces/{w}/sessions/{id}': null,
+    'DELETE /console/api/workspaces/{w}/sessions/{id}': nothing,
+    'DELETE /console/api/workspaces/{w}/visitors/{visitor_id}': nothing,
     'GET /console/api/workspaces/{w}/sessions/{id}/transcript': null,
     'GET /console/api/workspaces/{w}/usage': null,
     'GET /console/api/machines': null,

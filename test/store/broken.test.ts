@@ -20,7 +20,7 @@ import type {
 } from '../../src/store/store.ts';
 import { verdict } from './contract.ts';
 import type { Factory } from './contract.ts';
-import { api, at } from './fixtures.ts';
+import { api, at, page } from './fixtures.ts';
 import { rejected, unknownCases } from './rejected.ts';
 
 /** A memory store with some of its steps replaced. */
@@ -540,6 +540,46 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   }),
   'a sweep that takes too much': (store) => ({
     sweep: (nowMs, limit) => store.sweep(nowMs + 86_400_000 * 365, limit),
+  }),
+  'an erasure that leaves the messages': (store) => {
+    const left = new Map<string, Message[]>();
+    return {
+      async eraseSession(erasure, sessionId) {
+        const { items } = await store.sessions.messages(erasure.workspaceId, sessionId, page());
+        left.set(sessionId, items);
+        await store.erasures.eraseSession(erasure, sessionId);
+      },
+      async messages(workspaceId, sessionId, wanted) {
+        const found = await store.sessions.messages(workspaceId, sessionId, wanted);
+        return { ...found, items: [...found.items, ...(left.get(sessionId) ?? [])] };
+      },
+    };
+  },
+  'an erasure that takes the usage along': (store) => {
+    let erased = false;
+    return {
+      async eraseSession(...given) {
+        await store.erasures.eraseSession(...given);
+        erased = true;
+      },
+      usage: async (...given) =>
+        (await store.usage.read(...given)).map((bucket) => (erased ? { ...bucket, turns: 0 } : bucket)),
+    };
+  },
+  'an erasure that nobody continues': () => ({ unfinishedErasures: async () => [] }),
+  'an erasure that forgets no request': (store) => ({
+    forgetTraces: (workspaceId, traces) =>
+      store.erasures.forget(workspaceId, { ...traces, sessionIds: new Set<string>() }),
+  }),
+  'an erasure that frees no place': (store) => ({
+    forgetTraces: (workspaceId, traces) => store.erasures.forget(workspaceId, { ...traces, places: [] }),
+  }),
+  'an erasure that frees every place of a holder': (store) => ({
+    forgetTraces: (workspaceId, { places, ...traces }) =>
+      store.erasures.forget(workspaceId, { ...traces, places: places.map((each) => ({ ...each, seat: null })) }),
+  }),
+  'a listing of all visitors': (store) => ({
+    sessions: (workspaceId, filter, wanted) => store.sessions.list(workspaceId, { ...filter, visitorId: null }, wanted),
   }),
   'a listing without the filter of status': (store) => ({
     sessions: (workspaceId, filter, page) => store.sessions.list(workspaceId, { ...filter, status: null }, page),

@@ -5,6 +5,7 @@
 import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
 import { cutCases } from './contract/cuts.ts';
+import { erasureCases } from './contract/erasures.ts';
 import { historyCases } from './contract/history.ts';
 import { limitCases } from './contract/limits.ts';
 import { ownershipCases } from './contract/ownership.ts';
@@ -37,6 +38,7 @@ export const cases: readonly Case[] = [
   ...countingCases,
   ...limitCases,
   ...historyCases,
+  ...erasureCases,
   ...sweepCases,
 ];
 

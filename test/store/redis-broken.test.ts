@@ -38,6 +38,18 @@ const broken: Readonly<Record<string, Break>> = {
     of: null,
     put: [["and at('slots') or at('slots', name)", "and at('slots') or at('slots')"]],
   },
+  'an erasure that leaves a turn in flight': {
+    of: 'erase-session',
+    put: [['for _, turn in ipairs(turns) do remove_flight(session, turn) end', '']],
+  },
+  'an erased session that keeps its history': {
+    of: 'erase-session',
+    put: [[", at('history', 'session', session))", ')']],
+  },
+  'an erasure that counts a repeat': {
+    of: 'erase-session',
+    put: [["redis.call('EXISTS', at('session', session)) == 1", 'true']],
+  },
   'a lost update: a save that does not compare': {
     of: 'save-session',
     put: [['if not is_unmoved(session, version, mark) then return false end', '']],

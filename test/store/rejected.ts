@@ -86,6 +86,22 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'the budget that refuses goes into debt and the others stay as they were': [
     'a request charged to the budgets that would have passed it',
   ],
+  'an erased session leaves nothing that can be read, and no step applies to it': [
+    'an erasure that leaves the messages',
+    'an erasure that leaves a turn in flight',
+    'an erasure that takes the usage along',
+    'an erased session that keeps its history',
+  ],
+  'an erasure counts each session, message and turn once, however often it is repeated': [
+    'an erasure that counts a repeat',
+  ],
+  'an erasure is listed from its beginning to its end': ['an erasure that nobody continues'],
+  'requests, places and limits that name an erased session or visitor are forgotten, and no others': [
+    'an erasure that forgets no request',
+    'an erasure that frees no place',
+    'an erasure that frees every place of a holder',
+  ],
+  'sessions are listed by the visitor who holds them': ['a listing of all visitors'],
   'sessions past retention go with all they hold, and no others': [
     'a sweep that does not look again',
     'a sweep that takes too much',

@@ -60,6 +60,9 @@ export const ConsoleSessionView = named(
   'ConsoleSession',
   Type.Object({
     ...SessionView.properties,
+    link_visitor_id: Type.Optional(
+      Type.String({ description: 'The visitor of the link or the widget who holds the session. Absent without one.' }),
+    ),
     history_left_out: Type.Optional(
       Type.Integer({
         description:

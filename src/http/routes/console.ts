@@ -12,6 +12,7 @@ import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
 import { deskRoutes } from './desk.ts';
+import { erasureRoutes } from './erasures.ts';
 import { toolRoutes } from './tools.ts';
 import { json, nothingLeft, open, operator } from './row.ts';
 import { assistantHistory, keyHistory, sessionHistory, turnHistory } from '../console/history.ts';
@@ -265,5 +266,6 @@ export const consoleRoutes: readonly Route[] = [
     errors: consoleErrors,
   }),
   ...deskRoutes,
+  ...erasureRoutes,
   ...historyRoutes,
 ];

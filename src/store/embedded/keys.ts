@@ -1,7 +1,7 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { aliasKey } from '../../base/text.ts';
 import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
-import type { BudgetName, CatalogKind, HistoryKind, TurnPlace } from '../store.ts';
+import type { BudgetName, CatalogKind, Erasure, HistoryKind, TurnPlace } from '../store.ts';
 import type { Grain } from '../usage.ts';
 
 export { account, accountParts, byAccount, isAsked, part };
@@ -119,6 +119,13 @@ export const accountSpans = (prefix: string, assistantIds: readonly string[] | n
 export const usageAt = (grain: Grain, workspaceId: string, name: string, at: number): string =>
   `${usageOf(grain, workspaceId)}${name}/${padded(at, 12)}`;
 
+/** The erasures of all workspaces. */
+export const erasures = 'erasure/';
+export const erasure = ({ workspaceId, kind, id }: Erasure): string =>
+  `${erasures}${part(workspaceId)}/${kind}/${part(id)}`;
+/** The sessions whose removal one step did not complete. */
+export const erasing = (erased: Erasure): string => `${erasure(erased)}/`;
+
 export const removals = 'removal/';
 export const removal = (workspaceId: string): string => removals + part(workspaceId);
 
@@ -170,5 +177,6 @@ export const holdings = (workspaceId: string): string[] =>
       'history-session',
       'history-key',
       'history-assistant',
+      'erasure',
     ],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

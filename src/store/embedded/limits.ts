@@ -87,6 +87,12 @@ export class EmbeddedLimits implements LimitStore {
     );
   }
 
+  /** Removes limits by the keys of their rows, within another step. */
+  removeIn(draft: Draft, workspaceId: string, rows: readonly string[]): void {
+    for (const key of rows) this.#put(draft, key, null);
+    draft.whenApplied(() => this.#places.forget(workspaceId));
+  }
+
   /** Takes the limits within another step. */
   takeIn(draft: Draft, workspaceId: string, asked: readonly AskedLimit[], nowMs: number): TakenLimit[] {
     const looked = asked.map((limit) => this.#look(keys.limit(workspaceId, limit.name), limit, nowMs));

@@ -50,13 +50,19 @@ export function putSession(draft: Draft, before: StoredSession | null, row: Stor
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session) ? 'odd' : 'session');
 }
 
-/** Removes a session with its contents. */
-export function removeSession(draft: Draft, batcher: WriteBatcher, { session }: StoredSession): void {
+/** Removes the session's own row and its index rows: nobody finds the session afterwards. */
+export function hideSession(draft: Draft, { session }: StoredSession): void {
   const { id, workspaceId, assistantId, lastActivityAt, channel } = session;
   draft.remove(keys.activeAt(workspaceId, lastActivityAt) + keys.part(id));
   draft.remove(keys.assistantSessions(workspaceId, assistantId) + keys.part(id));
   draft.remove(keys.session(workspaceId, id));
   if (channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(id));
+}
+
+/** Removes a session with its contents. */
+export function removeSession(draft: Draft, batcher: WriteBatcher, row: StoredSession): void {
+  const { id, workspaceId } = row.session;
+  hideSession(draft, row);
   for (const prefix of keys.belongings(workspaceId, id)) {
     for (const [key] of batcher.range(prefix, keys.endOf(prefix))) draft.remove(key);
   }

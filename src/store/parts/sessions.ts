@@ -57,6 +57,8 @@ export interface SessionFilter {
   readonly channels?: readonly Session['channel'][] | null;
   /** Only sessions that this API key made. */
   readonly keyId?: string | null;
+  /** Only sessions of the link or the widget that this visitor holds. */
+  readonly visitorId?: string | null;
   /** Only sessions created at this Unix second or later, and before that one. */
   readonly createdFrom?: number | null;
   readonly createdBefore?: number | null;

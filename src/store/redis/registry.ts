@@ -18,9 +18,9 @@ const staleMs = 2 * countsOnMs;
 
 /**
  * `active`: workspaces with sessions, leases or memories, for the sweep. `turning`: workspaces that began turns lately,
- * for their leases.
+ * for their leases. `erasing`: workspaces with erasures.
  */
-type List = 'active' | 'turning';
+type List = 'active' | 'turning' | 'erasing';
 
 export interface Registered {
   readonly workspaceId: string;

@@ -184,9 +184,10 @@ export class RedisSessions implements SessionStore {
  * Number of sessions that one step returns: more than are wanted if the record's filter will leave out most of them.
  */
 const stepLimit = (
-  { channels, keyId, createdFrom, createdBefore, beginning }: SessionFilter,
+  { channels, keyId, visitorId, createdFrom, createdBefore, beginning }: SessionFilter,
   wanted: number,
 ): number => {
-  const narrow = channels?.length === 1 || [keyId, createdFrom, createdBefore, beginning].some((each) => each != null);
+  const narrow =
+    channels?.length === 1 || [keyId, visitorId, createdFrom, createdBefore, beginning].some((each) => each != null);
   return narrow ? Math.max(wanted, limits.listMax) : wanted;
 };

@@ -39,7 +39,9 @@ export interface Call {
   readonly learn?: (answer: any) => void;
 }
 
-export type StoreStep = Exclude<StepName, `catalog.${string}` | 'open' | 'close' | 'watch' | 'noteTime'>;
+type ErasureStep = 'beginErasure' | 'eraseSession' | 'forgetTraces' | 'finishErasure' | 'unfinishedErasures';
+
+export type StoreStep = Exclude<StepName, ErasureStep | `catalog.${string}` | 'open' | 'close' | 'watch' | 'noteTime'>;
 
 const call = <S extends StoreStep>(
   verb: S,

@@ -18,7 +18,7 @@ const key = `${roots.registry}:active`;
 const direct = (cluster: boolean): string[][] => [
   ['EVAL', 'return 1', '1', key],
   ['EVALSHA', '0', '1', key],
-  ...['DEL', 'GET', 'HMGET', 'LRANGE', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
+  ...['DEL', 'GET', 'HMGET', 'HSCAN', 'LRANGE', 'SET', 'SMEMBERS', 'SREM', 'ZRANGE'].map((command) => [command, key]),
   ...(['notices', 'watching', 'feed'] as const)
     .map((name) => roots.channel(name))
     .flatMap((channel) => [
@@ -26,6 +26,7 @@ const direct = (cluster: boolean): string[][] => [
       ['UNSUBSCRIBE', channel],
       ['PUBLISH', channel, ''],
     ]),
+  ['SCAN', '0'],
   ['PING'],
   ['WAIT', '1', '1'],
   ['CONFIG', 'GET', 'appendonly'],

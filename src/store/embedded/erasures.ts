@@ -1,0 +1,174 @@
+/**
+ * Erasures. Each has a row until it is finished. A session that has more rows than one step removes gets a row below
+ * it, from which an erasure that was cut continues.
+ */
+import { limits } from '../../base/limits.ts';
+import {
+  nothingErased,
+  type ErasedCounts,
+  type ErasedTraces,
+  type Erasure,
+  type ErasureStore,
+} from '../parts/erasures.ts';
+import type { IdempotencyRecord, TurnPlace } from '../store.ts';
+import { sessionsNamedIn } from '../records.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
+import type { FlightRow, Flights } from './flights.ts';
+import * as keys from './keys.ts';
+import type { EmbeddedLimits } from './limits.ts';
+import type { Memories } from './memories.ts';
+import type { Notices } from './notices.ts';
+import type { StoredSession } from './rows.ts';
+import { hideSession } from './sessions.ts';
+
+interface ErasureRow extends Erasure {
+  readonly counts: ErasedCounts;
+}
+
+interface Parts {
+  readonly flights: Flights;
+  readonly memories: Memories;
+  readonly limits: EmbeddedLimits;
+  readonly notices: Notices;
+}
+
+/** The answer of a step that removes rows of a session. */
+interface Removed {
+  readonly isDone: boolean;
+  /** The turns in flight that ended with it. */
+  readonly ended: readonly TurnPlace[];
+}
+
+export class EmbeddedErasures implements ErasureStore {
+  readonly #batcher: WriteBatcher;
+  readonly #parts: Parts;
+
+  constructor(batcher: WriteBatcher, parts: Parts) {
+    this.#batcher = batcher;
+    this.#parts = parts;
+  }
+
+  begin(erasure: Erasure, _nowMs: number): Promise<void> {
+    const { workspaceId, kind, id } = erasure;
+    return this.#batcher.step((draft) => {
+      if (this.#batcher.get(keys.erasure(erasure)) === undefined)
+        draft.put(keys.erasure(erasure), { workspaceId, kind, id, counts: nothingErased } satisfies ErasureRow);
+    });
+  }
+
+  async eraseSession(erasure: Erasure, sessionId: string): Promise<void> {
+    for (let isDone = false; !isDone;) {
+      const removed: Removed = await this.#batcher.step((draft) => this.#removeIn(draft, erasure, sessionId));
+      for (const place of removed.ended) this.#parts.notices.sendMoved(place);
+      ({ isDone } = removed);
+      if (!isDone) await this.#batcher.pause();
+    }
+    this.#parts.notices.send({ type: 'erased', workspaceId: erasure.workspaceId, kind: 'session', id: sessionId });
+  }
+
+  async forget(workspaceId: string, { sessionIds, places, limits: names }: ErasedTraces): Promise<void> {
+    const { memories, limits: stored } = this.#parts;
+    await this.#eachSlice<IdempotencyRecord>(keys.memories(workspaceId), (draft, rows) => {
+      for (const [key, record] of rows)
+        if (sessionsNamedIn(record).some((id) => sessionIds.has(id))) memories.forget(draft, key, record.resultId);
+    });
+    if (places.length === 0 && names.length === 0) return;
+    const seats = new Set(
+      places.map(({ holder, seat }) => seatKey(keys.part(holder), seat === null ? null : keys.part(seat))),
+    );
+    const named = new Set(names.map((name) => keys.limit(workspaceId, name)));
+    await this.#eachSlice<unknown>(keys.limits(workspaceId), (draft, rows) => {
+      const meant = rows
+        .map(([key]) => key)
+        .filter((key) => {
+          const [, , , holder, seat] = key.split('/');
+          return (
+            named.has(key) ||
+            (holder !== undefined && (seats.has(seatKey(holder, null)) || seats.has(seatKey(holder, seat!))))
+          );
+        });
+      if (meant.length > 0) stored.removeIn(draft, workspaceId, meant);
+    });
+  }
+
+  async finish(erasure: Erasure): Promise<ErasedCounts> {
+    const prefix = keys.erasing(erasure);
+    for (const [, sessionId] of [...this.#batcher.scan<string>(prefix, keys.endOf(prefix))])
+      await this.eraseSession(erasure, sessionId);
+    const counts = await this.#batcher.step((draft) => {
+      const row = this.#batcher.get<ErasureRow>(keys.erasure(erasure));
+      if (row !== undefined) draft.remove(keys.erasure(erasure));
+      return row?.counts ?? nothingErased;
+    });
+    if (erasure.kind === 'visitor') this.#parts.notices.send({ type: 'erased', ...erasure });
+    return counts;
+  }
+
+  async unfinished(): Promise<Erasure[]> {
+    const rows = [...this.#batcher.scan<ErasureRow | string>(keys.erasures, keys.endOf(keys.erasures))];
+    return rows.flatMap(([, row]) => (typeof row === 'string' ? [] : [row]));
+  }
+
+  /** Removes the session's own rows first, then others up to the bound of a step. */
+  #removeIn(draft: Draft, erasure: Erasure, sessionId: string): Removed {
+    const { workspaceId } = erasure;
+    const { flights } = this.#parts;
+    const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
+    const counts = { sessions: 0, messages: 0, turns: 0 };
+    if (row !== undefined) {
+      hideSession(draft, row);
+      counts.sessions = 1;
+    }
+    const ended: TurnPlace[] = [];
+    let left: number = limits.removalRowsMax;
+    for (const prefix of keys.belongings(workspaceId, sessionId)) {
+      if (left === 0) break;
+      for (const [key, value] of this.#batcher.range<object>(prefix, keys.endOf(prefix), left)) {
+        draft.remove(key);
+        left--;
+        if (prefix.startsWith('message/')) counts.messages += 'said' in value ? 2 : 1;
+        if (prefix.startsWith('turn/')) counts.turns++;
+        if (!prefix.startsWith('flight/')) continue;
+        const { place, said } = value as FlightRow;
+        counts.turns++;
+        counts.messages += said === undefined ? 1 : 2;
+        ended.push(place);
+      }
+    }
+    const isDone = left > 0;
+    const rest = keys.erasing(erasure) + keys.part(sessionId);
+    if (!isDone) draft.put(rest, sessionId);
+    else if (this.#batcher.get(rest) !== undefined) draft.remove(rest);
+    const stored = this.#batcher.get<ErasureRow>(keys.erasure(erasure));
+    if (stored !== undefined) draft.put(keys.erasure(erasure), { ...stored, counts: summed(stored.counts, counts) });
+    draft.whenApplied(() => {
+      for (const place of ended) flights.delete(place);
+    });
+    return { isDone, ended };
+  }
+
+  /** Offers the rows of a prefix to one step after another, a bounded number at a time. */
+  async #eachSlice<Row>(
+    prefix: string,
+    decide: (draft: Draft, rows: readonly [key: string, row: Row][]) => void,
+  ): Promise<void> {
+    for (let from = prefix; ;) {
+      const rows = await this.#batcher.step((draft) => {
+        const slice = this.#batcher.range<Row>(from, keys.endOf(prefix), limits.scanRowsMax);
+        decide(draft, slice);
+        return slice;
+      });
+      if (rows.length < limits.scanRowsMax) return;
+      from = keys.justAfter(rows.at(-1)![0]);
+      await this.#batcher.pause();
+    }
+  }
+}
+
+const seatKey = (holder: string, seat: string | null): string => (seat === null ? `${holder}/` : `${holder}/${seat}`);
+
+const summed = (one: ErasedCounts, other: ErasedCounts): ErasedCounts => ({
+  sessions: one.sessions + other.sessions,
+  messages: one.messages + other.messages,
+  turns: one.turns + other.turns,
+});
