@@ -106,7 +106,9 @@ export class EmbeddedErasures implements ErasureStore {
 
   async unfinished(): Promise<Erasure[]> {
     const rows = [...this.#batcher.scan<ErasureRow | string>(keys.erasures, keys.endOf(keys.erasures))];
-    return rows.flatMap(([, row]) => (typeof row === 'string' ? [] : [row]));
+    return rows.flatMap(([, row]) =>
+      typeof row === 'string' ? [] : [{ workspaceId: row.workspaceId, kind: row.kind, id: row.id }],
+    );
   }
 
   /** Removes the session's own rows first, then others up to the bound of a step. */
