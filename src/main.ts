@@ -15,6 +15,7 @@ import { openMetrics, type Metrics } from './base/metrics.ts';
 import { LoopLag, LoopShare } from './base/metrics/lag.ts';
 import { LoadMeter, type LoadBoard } from './base/metrics/load.ts';
 import { anthropicModel } from './providers/model/anthropic.ts';
+import { OpenidProvider } from './providers/identity/openid.ts';
 import { baseUrlProblem } from './providers/client/address.ts';
 import { providerBounds, providerHttp, type ProviderHttp } from './providers/client.ts';
 import { openaiModel } from './providers/model/openai.ts';
@@ -32,6 +33,8 @@ import { isToReseal, resealSecrets } from './operations/resealing.ts';
 import { publicRoutes } from './http/routes.ts';
 import { readSecrets } from './operations/secrets.ts';
 import type { Services } from './conversation/services.ts';
+import { BegunSignIns } from './access/begun-sign-ins.ts';
+import { sealedTexts, type SealedTexts } from './access/sealed-text.ts';
 import { SignIns } from './access/sign-ins.ts';
 import { staticFile, type StaticFile } from './base/static-files.ts';
 import { StoreClock } from './store/clock.ts';
@@ -97,6 +100,7 @@ export async function serve(config: Config): Promise<void> {
     () => host.sockets.population.size,
     () => host.calls.states(),
   );
+  const signIns = new SignIns({ store, clock: time, ids, log, operatorToken });
   const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.askMetrics()) ?? metrics.text());
   const services: Services = {
     config,
@@ -118,7 +122,8 @@ export async function serve(config: Config): Promise<void> {
     },
     visitorTokens: visitorTokens(secret, config.secretPrevious),
     operatorToken,
-    signIns: new SignIns({ store, clock: time, ids, log, operatorToken }),
+    signIns,
+    oidc: openOidc(config, clock, sealedTexts('parley oidc', secret, ids, config.secretPrevious), ids, signIns),
     failedAuthentications: new AddressThrottle(clock, limits.failedAuthenticationsPerMinute),
     failedSignIns: new SignInThrottle(clock),
     linkReads: new AddressThrottle(clock, limits.linkReadsPerMinute, { debt: false }),
@@ -245,6 +250,25 @@ function openModels({ synthetic }: Config, clock: WheelClock, http: ProviderHttp
     ...(synthetic ? [syntheticModel(clock)] : []),
   ];
   return new Map(models.map((model) => [model.provider, model]));
+}
+
+/**
+ * The issuer has another client than the providers: the operator names it, so it may be at a private address, as a
+ * provider that a customer names may not.
+ */
+function openOidc(
+  { oidc: settings, allowPrivateProviders: allowPrivate, providerProxy: proxy }: Config,
+  clock: WheelClock,
+  texts: SealedTexts,
+  ids: Ids,
+  { cookieName }: SignIns,
+): Services['oidc'] {
+  if (settings === null) return null;
+  const http = providerHttp({ clock, allowPrivate: true, proxy });
+  return {
+    provider: new OpenidProvider({ settings, http, clock, allowPrivate }),
+    begun: new BegunSignIns(texts, ids, cookieName),
+  };
 }
 
 /** The setting is for all processes of a supervisor together. */

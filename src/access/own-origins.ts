@@ -101,6 +101,18 @@ export function maySignIn(head: RequestHead, config: OriginConfig): boolean {
   return !isSaid && page !== undefined && namedOrigins(config).includes(page) && isSafe(page);
 }
 
+/**
+ * Returns the origin of ours to which a sign-in at another site leads back; null if a browser would keep no secure
+ * cookie there.
+ */
+export function returnOrigin(head: RequestHead, config: OriginConfig): string | null {
+  const named = namedOrigins(config);
+  const reached = reachedOrigin(head, config);
+  const isReached = reached !== null && (named.length === 0 || named.includes(reached));
+  const origin = isReached ? reached : named[0];
+  return origin !== undefined && isSafe(origin) ? origin : null;
+}
+
 function isWithinMachine(head: RequestHead, config: OriginConfig): boolean {
   const reached = reachedOrigin(head, config);
   return (

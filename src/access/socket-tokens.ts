@@ -3,12 +3,10 @@
  * key derived from `PARLEY_SECRET`, one for each use. Any process opens it, a restart loses none, and nothing is stored
  * for a token that no socket opens.
  */
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Ids } from '../base/ids.ts';
+import { sealedTexts } from './sealed-text.ts';
 
 const prefix = 'tok_';
-const nonceBytes = 12;
-const tagBytes = 16;
 
 export type HolderKind = 'key' | 'visitor' | 'person';
 
@@ -41,33 +39,14 @@ export function socketTokens(
   ids: Pick<Ids, 'bytes'>,
   previous: string | null,
 ): SocketTokens {
-  const present = keyOf(use, secret);
-  const before = previous === null ? null : keyOf(use, previous);
+  const texts = sealedTexts(`parley ${use} tokens`, secret, ids, previous);
   return {
-    seal(claims) {
-      const { id, workspaceId, holder, assistantId, sessionId, untilMs } = claims;
-      const nonce = ids.bytes(nonceBytes);
-      const cipher = createCipheriv('aes-256-gcm', present, nonce);
-      const text = JSON.stringify([
-        id,
-        workspaceId,
-        holder.id,
-        assistantId,
-        sessionId,
-        untilMs,
-        holder.kind,
-      ] satisfies Sealed);
-      return (
-        prefix +
-        Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64url')
-      );
+    seal({ id, workspaceId, holder, assistantId, sessionId, untilMs }) {
+      const claims: Sealed = [id, workspaceId, holder.id, assistantId, sessionId, untilMs, holder.kind];
+      return prefix + texts.seal(JSON.stringify(claims));
     },
     open(token) {
-      if (!token.startsWith(prefix)) return null;
-      const bytes = Buffer.from(token.slice(prefix.length), 'base64url');
-      // Other spellings of the same bytes are not our tokens.
-      if (bytes.length <= nonceBytes + tagBytes || prefix + bytes.toString('base64url') !== token) return null;
-      const text = decipher(present, bytes) ?? (before && decipher(before, bytes));
+      const text = token.startsWith(prefix) ? texts.open(token.slice(prefix.length)) : null;
       if (text === null) return null;
       const [id, workspaceId, holderId, assistantId, sessionId, untilMs, kind = kindBefore(holderId)] = JSON.parse(
         text,
@@ -90,16 +69,3 @@ type Sealed = readonly [
 
 /** The kind of holder of a token that the version before sealed, for the minute that it is good. */
 const kindBefore = (holderId: string): HolderKind => (holderId.startsWith('vis_') ? 'visitor' : 'key');
-
-const keyOf = (use: SocketUse, secret: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, '', `parley ${use} tokens`, 32));
-
-function decipher(key: Buffer, bytes: Buffer): string | null {
-  try {
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
-    decipher.setAuthTag(bytes.subarray(-tagBytes));
-    return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()]).toString('utf8');
-  } catch {
-    return null;
-  }
-}

@@ -81,6 +81,19 @@ export class SignInThrottle {
     if (ofAll !== null) this.#each.giveBack(address);
     return ofAll;
   }
+
+  /**
+   * Counts an attempt whose check costs something before it is checked: returns null, or the whole seconds until the
+   * next one is within the limit of the address.
+   */
+  reserve(address: string): number | null {
+    return this.#each.take(address);
+  }
+
+  /** Forgets a reserved attempt that did not fail. */
+  release(address: string): void {
+    this.#each.giveBack(address);
+  }
 }
 
 /** The key in place of an address. */

@@ -5,7 +5,11 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { limits } from './limits.ts';
+import { oidcSettings, type OidcSettings } from './oidc-settings.ts';
+import { SettingError } from './setting-error.ts';
 import { codePoints } from './text.ts';
+
+export { SettingError } from './setting-error.ts';
 
 const durabilityNames = ['committed', 'flushed', 'replicated', 'replicated-output'] as const;
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
@@ -65,10 +69,9 @@ export interface Config {
   readonly voiceProcesses: number;
   /** The folder of the voice provider `local`; null without one. */
   readonly voiceFolder: string | null;
+  /** The sign-in by OpenID Connect; null without one. */
+  readonly oidc: OidcSettings | null;
 }
-
-/** A setting that cannot be used: one line that names the variable; the process ends with code 2. */
-export class SettingError extends Error {}
 
 export interface Setting {
   /** The environment variable. */
@@ -226,6 +229,22 @@ export const settings: readonly Setting[] = [
     '',
     'folder with voices (*.flitevox) and recognisers (folders with Moonshine weights) for the voice provider local',
   ),
+  setting(
+    'PARLEY_OIDC_ISSUER',
+    '--oidc-issuer',
+    'url',
+    '',
+    'issuer of OpenID Connect by which people sign in to the console, as https://HOST[/PATH]; http:// on this machine, or with PARLEY_ALLOW_PRIVATE_PROVIDERS at a private address',
+  ),
+  setting('PARLEY_OIDC_CLIENT_ID', '--oidc-client-id', 'string', '', 'id of this server as a client of the issuer'),
+  setting('PARLEY_OIDC_CLIENT_SECRET', '--oidc-client-secret', 'string', '', 'secret of this server at the issuer'),
+  setting(
+    'PARLEY_OIDC_ROLES',
+    '--oidc-roles',
+    'list',
+    '',
+    'role by claim: claim=value:role[@workspace], separated by commas, with owner, editor, attendant or viewer as the role; a comma within a value is written \\,',
+  ),
   setting('PARLEY_TURN_MS_MAX', '--turn-ms-max', 'milliseconds', String(limits.turnMsMax), 'how long a turn may run'),
   setting(
     'PARLEY_PROVIDER_SILENCE_MS',
@@ -246,6 +265,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   };
   const store = storeSetting(read('PARLEY_STORE'));
   const consoleOrigins = origins('PARLEY_CONSOLE_ORIGIN', read('PARLEY_CONSOLE_ORIGIN'));
+  const allowPrivateProviders = flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS'));
   return {
     port: integer('PORT', read('PORT'), 0, 65535),
     host: read('HOST'),
@@ -258,7 +278,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: proxies(read('PARLEY_TRUSTED_PROXIES')),
     publicUrl: publicUrl(read('PARLEY_PUBLIC_URL')) ?? consoleOrigins[0] ?? null,
     consoleOrigins,
-    allowPrivateProviders: flag('PARLEY_ALLOW_PRIVATE_PROVIDERS', read('PARLEY_ALLOW_PRIVATE_PROVIDERS')),
+    allowPrivateProviders,
     providerProxy: providerProxy(read('PARLEY_PROVIDER_PROXY')),
     durability: durability(read('PARLEY_DURABILITY'), store),
     allowVolatile: flag('PARLEY_ALLOW_VOLATILE', read('PARLEY_ALLOW_VOLATILE')),
@@ -270,6 +290,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     synthetic: flag('PARLEY_SYNTHETIC', read('PARLEY_SYNTHETIC')),
     voiceProcesses: voiceProcesses(read('PARLEY_VOICE_PROCESSES')),
     voiceFolder: read('PARLEY_VOICE_FOLDER') || null,
+    oidc: oidcSettings(read, allowPrivateProviders),
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, dayMs),
     providerSilenceMs: integer('PARLEY_PROVIDER_SILENCE_MS', read('PARLEY_PROVIDER_SILENCE_MS'), 100, dayMs),
     ignoredVariables: ignoredVariables(environment),

@@ -247,6 +247,13 @@ export const limits = {
   signInLinkSweepSeconds: 60, // between two removals of expired links
   signInTokenCharactersMax: 4096,
   agentCharactersMax: 300,
+  oidcSignInSeconds: 600, // contract 22
+  oidcSignInsBegunMax: 8, // in one browser, each with a cookie of at most a kilobyte
+  oidcPathCharactersMax: 256, // of the page that a sign-in leads back to
+  oidcFinishesMax: 32, // sign-ins at a time that wait for the issuer
+  oidcAnswerBytesMax: 512 * 1024, // of one answer of the issuer
+  oidcMs: 10_000, // for all answers of the issuer to one request of a browser
+  oidcDiscoveryMs: 10 * 60_000, // for which the issuer's description of itself is used
   inspectRulesMax: 100, // of one watcher, by which it has changed its selection
   feedAskMs: 2_000, // how often a process with watchers says so to the others
   feedWantedMs: 5_000, // how long that counts

@@ -7,8 +7,10 @@ import type { Ids } from '../base/ids.ts';
 import type { Log } from '../base/log.ts';
 import type { Metrics } from '../base/metrics.ts';
 import type { LoadMeter } from '../base/metrics/load.ts';
+import type { IdentityProvider } from '../providers/identity.ts';
 import type { Models } from '../providers/model.ts';
 import type { Readiness } from '../store/readiness.ts';
+import type { BegunSignIns } from '../access/begun-sign-ins.ts';
 import type { SignIns } from '../access/sign-ins.ts';
 import type { StaticFile } from '../base/static-files.ts';
 import type { Store } from '../store/store.ts';
@@ -39,6 +41,8 @@ export interface Services {
   readonly visitorTokens: VisitorTokens;
   readonly operatorToken: string;
   readonly signIns: SignIns;
+  /** The sign-in by OpenID Connect; null without one. */
+  readonly oidc: { readonly provider: IdentityProvider; readonly begun: BegunSignIns } | null;
   readonly failedAuthentications: AddressThrottle;
   readonly failedSignIns: SignInThrottle;
   /** Reads of public links. */

@@ -37,8 +37,9 @@ const optional = [
   'wasm-media-encoders',
 ];
 
-/** A file in the folder of the script that requires it. */
+/** Files in the folder of the script that requires them. */
 const redisFile = './redis.cjs';
+const openidFile = './openid-client.cjs';
 
 /** Packages left outside the bundle: they load native parts from beside themselves. The rest starts faster inside. */
 const unbundled = ['lmdb', 'msgpackr', ...optional];
@@ -153,7 +154,7 @@ export async function build() {
         ])
       : null;
     pages?.catch(() => {});
-    outputs = [modules, script, redisScript].flatMap((how) => buildSync(how).outputFiles);
+    outputs = [modules, script, redisScript, openidScript].flatMap((how) => buildSync(how).outputFiles);
     await pages;
   } catch {
     throw new PrepareError('the build failed.');
@@ -253,12 +254,20 @@ const script = {
   },
   footer: { js: '})' },
   // Half of the script would be the client of Redis and the packages of MCP, in memory also where none is used.
-  alias: { redis: redisFile },
-  external: [...unbundled, redisFile, '@modelcontextprotocol/server'],
+  alias: { redis: redisFile, 'openid-client': openidFile },
+  external: [...unbundled, redisFile, openidFile, '@modelcontextprotocol/server'],
 };
 
 /** The client of Redis for `script`, which requires it when the store is one. */
 const redisScript = { ...common, entryPoints: { redis: 'redis' }, outExtension: { '.js': '.cjs' }, format: 'cjs' };
+
+/** The client of OpenID Connect likewise, whose package has modules alone: not every Node requires those. */
+const openidScript = {
+  ...common,
+  entryPoints: { 'openid-client': 'openid-client' },
+  outExtension: { '.js': '.cjs' },
+  format: 'cjs',
+};
 
 /** The newest modification time in a folder, folders included, because a file taken away changes only its folder. */
 export function newest(folder, least) {

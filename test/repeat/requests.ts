@@ -49,6 +49,9 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /p/{slug}/about': null,
     'POST /p/{slug}/visitors': () => ({ channel: 'link' }),
     'POST /console/api/sign-in': (_, time) => ({ token: `wrong-${time}` }),
+    'GET /console/api/sign-in': null,
+    'GET /console/api/oidc': null,
+    'GET /console/api/oidc/callback': null,
     'GET /console': null,
     'GET /console/': null,
     'GET /console/{path*}': null,
@@ -250,6 +253,8 @@ export function requestOf(
 /** The routes whose repetition is answered otherwise than with success. */
 const wanted: Readonly<Record<string, number>> = {
   'POST /console/api/sign-in': 429,
+  'GET /console/api/oidc': 404,
+  'GET /console/api/oidc/callback': 404,
   'GET /link/{file}': 404,
   'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,

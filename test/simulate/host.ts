@@ -132,6 +132,7 @@ export class SimulatedHost {
     });
     const services: Services = {
       config: readConfig({}),
+      oidc: null,
       clock,
       ids,
       log,

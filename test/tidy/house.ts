@@ -217,7 +217,7 @@ export const rooms: readonly Room[] = [
   room(
     'console',
     ['src/http/console/'],
-    ['handlers', 'charts', 'framing', ...domain],
+    ['handlers', 'charts', 'framing', 'sign-in page', ...domain],
     "The console's API may use a handler; no handler uses the console's.",
   ),
   room(
@@ -244,6 +244,13 @@ export const rooms: readonly Room[] = [
     ['src/http/landing-page.ts'],
     ['docs'],
     'The page is the same for everybody, and so knows nobody.',
+    ['node:crypto'],
+  ),
+  room(
+    'sign-in page',
+    ['src/http/sign-in-page.ts'],
+    ['docs'],
+    'The page of a failed sign-in has words of its own and knows nobody.',
     ['node:crypto'],
   ),
   room('charts', ['src/http/charts.ts'], ['machines', 'base'], 'The charts are drawn from the machines alone.'),
@@ -299,6 +306,7 @@ export const rooms: readonly Room[] = [
   room(
     'model and voice',
     [
+      'src/providers/identity.ts',
       'src/providers/model.ts',
       'src/providers/tool.ts',
       'src/providers/voice.ts',
@@ -348,6 +356,13 @@ export const rooms: readonly Room[] = [
     ['src/providers/model/'],
     ['history', 'model and voice', 'provider client', 'base'],
     'An implementation knows its interface and the leaves.',
+  ),
+  room(
+    'identity',
+    ['src/providers/identity/'],
+    ['model and voice', 'provider client', 'base'],
+    'An implementation knows its interface and the leaves.',
+    ['openid-client'],
   ),
   room(
     'audio',

@@ -11,6 +11,17 @@ export const SignInBody = named(
 );
 export type SignInBody = Static<typeof SignInBody>;
 
+export const SignInOptionsView = named(
+  'SignInOptions',
+  Type.Object({
+    object: Type.Literal('sign_in_options'),
+    oidc: Nullable(
+      Type.Object({ name: Type.String({ description: 'The issuer, for the button of the sign-in page.' }) }),
+    ),
+  }),
+);
+export type SignInOptionsView = Static<typeof SignInOptionsView>;
+
 export const SignOutBody = named(
   'SignOut',
   Type.Object({

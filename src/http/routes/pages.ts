@@ -3,6 +3,7 @@
  * documents of the API.
  */
 import { listAssistantVoices, speakInTrial } from '../console/speech.ts';
+import { beginOidc, finishOidc, signInOptions } from '../console/oidc.ts';
 import { favicon, front, page, pageOrFile, withoutSlash } from '../handlers/pages.ts';
 import type { Route } from '../request.ts';
 import { limits } from '../../base/limits.ts';
@@ -11,6 +12,10 @@ import { elsewhere, json, open, operator, text } from './row.ts';
 
 const assistant = '/console/api/workspaces/{w}/assistants/{id}';
 const options = { summary: "The console's page.", success: text('text/html', 'The page.') };
+const led = (description: string) => ({
+  summary: 'Signs a person in by OpenID Connect.',
+  success: { status: 302, description, content: null },
+});
 const slashed = { summary: 'Leads to the page without the slash.', success: elsewhere };
 
 export const pageRoutes: readonly Route[] = [
@@ -21,6 +26,13 @@ export const pageRoutes: readonly Route[] = [
   open('GET', '/favicon.ico', favicon, { summary: 'The icon.', success: text('image/x-icon', 'The icon.', ['ETag']) }),
   open('GET', '/console', page, options),
   open('GET', '/console/', page, options),
+  // For the sign-in page alone.
+  open('GET', '/console/api/sign-in', signInOptions, {
+    summary: 'Lists the ways to sign in.',
+    success: json(wire.SignInOptionsView, 'The ways that this server offers.'),
+  }),
+  open('GET', '/console/api/oidc', beginOidc, led('The browser goes on to the issuer.')),
+  open('GET', '/console/api/oidc/callback', finishOidc, led('The person is signed in.')),
   open('GET', '/docs/', withoutSlash, slashed),
   open('GET', '/p/{slug}/', withoutSlash, slashed),
   // Trials of the voice, for the assistant's page. The contract's table of the console's API has neither.

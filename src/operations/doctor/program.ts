@@ -1,6 +1,7 @@
 /** Checks the program itself: the Node that runs it, its settings, the engine that it serves with. */
 import about from '../../../package.json' with { type: 'json' };
 import { readConfig, SettingError, settings, type Config } from '../../base/config.ts';
+import { oidcVariables } from '../../base/oidc-settings.ts';
 import { loadEngine } from '../../http/edge/uws/engine.ts';
 import type { Ids } from '../../base/ids.ts';
 import { readSecrets } from '../secrets.ts';
@@ -25,24 +26,34 @@ export function settingsOf(
 ): { readonly checks: Check[]; readonly config: Config | null } {
   const wrong = new Map<string, Check>();
   const store = environment['PARLEY_STORE'];
-  const tried = (variable: string, values: Environment): void => {
+  const tried = (values: Environment, variables: readonly string[]): void => {
     const problem = sentence(() => readConfig(values));
-    if (problem !== null)
-      wrong.set(variable, check('settings', fail(problem, `Correct ${variable}: parley serve --help.`)));
+    if (problem === null) return;
+    const named = variables.find((variable) => problem.startsWith(`${variable} `)) ?? variables[0]!;
+    const found = check('settings', fail(problem, `Correct ${named}: parley serve --help.`));
+    for (const variable of variables) wrong.set(variable, found);
   };
-  tried('PARLEY_STORE', { PARLEY_STORE: store });
+  tried({ PARLEY_STORE: store }, ['PARLEY_STORE']);
   const usable = wrong.size === 0;
   // The values that a setting may have can depend on the store and on the port, which stands before the settings that
   // depend on it.
   for (const { variable } of settings) {
     const before = { ...(usable && { PARLEY_STORE: store }), ...(!wrong.has('PORT') && { PORT: environment['PORT'] }) };
-    if (variable !== 'PARLEY_STORE') tried(variable, { ...before, [variable]: environment[variable] });
+    if (variable === 'PARLEY_STORE' || isOfOidc(variable)) continue;
+    tried({ ...before, [variable]: environment[variable] }, [variable]);
   }
+  tried(
+    pick(
+      environment,
+      [...oidcVariables, 'PARLEY_ALLOW_PRIVATE_PROVIDERS'].filter((variable) => !wrong.has(variable)),
+    ),
+    oidcVariables,
+  );
   const config = usable
     ? readConfig(Object.fromEntries(Object.entries(environment).filter(([variable]) => !wrong.has(variable))))
     : null;
   const checks = [
-    ...wrong.values(),
+    ...new Set(wrong.values()),
     ...(config === null
       ? []
       : missingSettings(config, ids)
@@ -51,6 +62,12 @@ export function settingsOf(
   ];
   return { checks: checks.length > 0 ? checks : [check('settings', ok('valid'))], config };
 }
+
+/** Whether a setting is valid only together with others. */
+const isOfOidc = (variable: string): boolean => oidcVariables.some((one) => one === variable);
+
+const pick = (environment: Environment, variables: readonly string[]): Environment =>
+  Object.fromEntries(variables.map((variable) => [variable, environment[variable]]));
 
 /** The settings that all processes on one Redis must share. */
 function missingSettings(config: Config, ids: Ids): { readonly variable: string; readonly check: Check }[] {

@@ -37,6 +37,21 @@ t.test('settings: each that cannot be used, and the rest goes on', async (t) => 
   t.match(await diagnose({ PARLEY_STORE: 'redis' }), { ok: false, store: null, unwell: ['fail settings'] });
 });
 
+t.test('settings: those of OpenID Connect are examined together', async (t) => {
+  const valid = {
+    PARLEY_STORE: 'memory:',
+    PARLEY_OIDC_ISSUER: 'http://10.0.0.1',
+    PARLEY_OIDC_CLIENT_ID: 'parley',
+    PARLEY_OIDC_CLIENT_SECRET: 'secret',
+    PARLEY_OIDC_ROLES: 'groups=admins:owner',
+    PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
+  };
+  t.equal((await diagnose(valid)).of('settings').status, 'ok');
+  const found = await diagnose({ ...valid, PARLEY_OIDC_ROLES: 'groups=admins' });
+  t.match(found.unwell, ['fail settings']);
+  t.match(found.of('settings'), { found: /^PARLEY_OIDC_ROLES must list/, advice: /^Correct PARLEY_OIDC_ROLES:/ });
+});
+
 t.test('settings: what a store allows, and what all processes must be given', async (t) => {
   t.match(
     (await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_DURABILITY: 'flushed' })).of('settings').found,

@@ -1,0 +1,178 @@
+/** Signing in to the console by OpenID Connect (contract 22): the way to the issuer, and the way back. */
+import { clientAddress } from '../../access/client-address.ts';
+import { cookieOf, cookieText } from '../../access/cookies.ts';
+import { grantOf } from '../../access/oidc-roles.ts';
+import { mayUseCookie, returnOrigin } from '../../access/own-origins.ts';
+import { signInEnd } from '../../access/sign-ins.ts';
+import { claimOf } from '../../base/claims.ts';
+import { secondsOf } from '../../base/clock.ts';
+import type { RequestHead } from '../../base/edge.ts';
+import { limits } from '../../base/limits.ts';
+import type { OidcSettings } from '../../base/oidc-settings.ts';
+import { firstLine } from '../../base/text.ts';
+import type { Services } from '../../conversation/services.ts';
+import { IdentityRefused, IssuerAway, type Identity } from '../../providers/identity.ts';
+import type { Page, Workspace } from '../../store/store.ts';
+import { pageHeaders } from '../pages.ts';
+import type { NobodyCaller, Reply, Request } from '../request.ts';
+import { failedSignInPage, failedSignInPolicy, signInFailures } from '../sign-in-page.ts';
+import { nowhere } from './common.ts';
+
+type Oidc = NonNullable<Services['oidc']>;
+
+const oidcOf = ({ oidc }: Services): Oidc => {
+  if (oidc === null) throw nowhere();
+  return oidc;
+};
+
+/** The ways to sign in that the sign-in page offers. */
+export function signInOptions({ services: { config } }: Request<NobodyCaller>): Reply {
+  return {
+    status: 200,
+    headers: { 'cache-control': 'no-store' },
+    json: { object: 'sign_in_options', oidc: config.oidc && { name: issuerName(config.oidc) } },
+  };
+}
+
+const knownIssuers: Readonly<Record<string, string>> = {
+  'accounts.google.com': 'Google',
+  'login.microsoftonline.com': 'Microsoft',
+};
+
+/** The name of the issuer on the button. */
+function issuerName({ issuer }: OidcSettings): string {
+  const { host } = new URL(issuer);
+  return knownIssuers[host] ?? host;
+}
+
+/** Leads the browser to the issuer, and leaves what the way back needs in a cookie. */
+export async function beginOidc({ head, requestId, services }: Request<NobodyCaller>): Promise<Reply> {
+  const { provider, begun } = oidcOf(services);
+  const { config, clock } = services;
+  const origin = returnOrigin(head, config);
+  if (origin === null) return failed('insecure', requestId);
+  const drawn = begun.draw(head);
+  const binding = { ...drawn, redirectUri: `${origin}/console/api/oidc/callback` };
+  let location: string;
+  try {
+    location = await provider.begin(binding);
+  } catch (error) {
+    return failedAtIssuer(error, requestId, services);
+  }
+  const sealed = { ...binding, to: pathOf(head), replaces: await signInBefore(head, services) };
+  return redirect(location, begun.keep(drawn.state, sealed, secondsOf(clock.now())));
+}
+
+/** The page of the console that the sign-in leads back to. */
+function pathOf({ query }: RequestHead): string {
+  const to = new URLSearchParams(query).get('to') ?? '';
+  return to.length <= limits.oidcPathCharactersMax && /^\/console(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/.test(to)
+    ? to
+    : '/console';
+}
+
+/** The sign-in of this browser, which the new one replaces. On the way back the browser does not show its cookie. */
+async function signInBefore(head: RequestHead, { config, signIns }: Services): Promise<string | null> {
+  const cookie = cookieOf(head, signIns.cookieName);
+  const shown = cookie !== null && mayUseCookie(head, 'changes', config) ? await signIns.use(cookie) : null;
+  return shown === null ? null : shown.signIn.id;
+}
+
+/** Signs the person in whom the issuer has sent back. */
+export async function finishOidc({ head, requestId, services }: Request<NobodyCaller>): Promise<Reply> {
+  const { provider, begun } = oidcOf(services);
+  const { config, clock, failedSignIns, signIns } = services;
+  const { rules } = config.oidc!;
+  const address = clientAddress(head, config.trustedProxies);
+  const state = new URLSearchParams(head.query).get('state') ?? '';
+  const found = begun.find(head, state, secondsOf(clock.now()));
+  if (found === null) {
+    const seconds = failedSignIns.take(address);
+    return seconds === null ? failed('unknown', requestId) : throttled(seconds, requestId, services);
+  }
+  const wait = failedSignIns.reserve(address);
+  if (wait !== null) return throttled(wait, requestId, services);
+  let identity: Identity;
+  try {
+    identity = await provider.finish(
+      head.query,
+      { state, ...found },
+      rules.map(({ claim }) => claim),
+    );
+  } catch (error) {
+    if (!(error instanceof IdentityRefused)) failedSignIns.release(address);
+    return failedAtIssuer(error, requestId, services, begun.forget(state));
+  }
+  failedSignIns.release(address);
+  const grant = grantOf(rules, identity.claims, await namedWorkspaces(services));
+  // The console's API knows no other role yet.
+  if (grant?.role !== 'owner' || grant.workspaceId !== null) return failed('noRole', requestId, begun.forget(state));
+  const begunNow = await signIns.begin(
+    { name: nameOf(identity) },
+    { address, agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null },
+  );
+  if (found.replaces !== null) await signIns.end(found.replaces);
+  const seconds = signInEnd(begunNow.signIn) - secondsOf(clock.now());
+  return redirect(found.to, cookieText(signIns.cookieName, begunNow.cookie, seconds));
+}
+
+/** The name of a person, on one line: the first of the claims that has a text. */
+function nameOf({ claims, subject }: Identity): string {
+  const names = ['name', 'preferred_username', 'email'].map((claim) => claimOf(claims, claim));
+  const name = [...names, subject].find((each) => typeof each === 'string' && each.trim() !== '') as string;
+  return firstLine(name.replace(/[\p{C}\p{Z}]+/gu, ' ').trim(), limits.nameCharactersMax);
+}
+
+/** The workspaces that the rules name. */
+async function namedWorkspaces({ config, store }: Services): Promise<Workspace[]> {
+  const names = new Set(config.oidc!.rules.flatMap(({ workspace }) => workspace ?? []));
+  const found: Workspace[] = [];
+  for (let after: string | null = null; names.size > 0;) {
+    const page: Page<Workspace> = await store.catalog.list('workspace', '', {
+      limit: limits.listMax,
+      after,
+      order: 'asc',
+    });
+    found.push(...page.items.filter(({ id, name }) => names.has(id) || names.has(name)));
+    if (page.next === null) break;
+    after = page.next;
+  }
+  return found;
+}
+
+/** The answer for a failure at the issuer; its reason is in the log alone. */
+function failedAtIssuer(error: unknown, requestId: string, { log }: Services, setCookie: string | null = null): Reply {
+  const isAway = error instanceof IssuerAway;
+  if (!isAway && !(error instanceof IdentityRefused)) throw error;
+  log.warn({ request_id: requestId, why: error.message }, 'A sign-in by OpenID Connect failed at the issuer.');
+  return failed(isAway ? 'away' : 'refused', requestId, setCookie);
+}
+
+function throttled(seconds: number, requestId: string, { metrics }: Services): Reply {
+  metrics.limited.inc('authentication');
+  const reply = failed('throttled', requestId);
+  return { ...reply, headers: { ...reply.headers, 'retry-after': String(seconds) } };
+}
+
+/** The page of a failure. `setCookie` removes the cookie of the sign-in that has failed. */
+function failed(name: keyof typeof signInFailures, requestId: string, setCookie: string | null = null): PageReply {
+  const failure = signInFailures[name];
+  return {
+    status: failure.status,
+    headers: {
+      ...pageHeaders,
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': failedSignInPolicy,
+      ...(setCookie !== null && { 'set-cookie': setCookie }),
+    },
+    text: failedSignInPage(failure, requestId),
+  };
+}
+
+type PageReply = Extract<Reply, { text: string }>;
+
+const redirect = (location: string, setCookie: string): Reply => ({
+  status: 302,
+  headers: { location, 'set-cookie': setCookie, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
+  empty: true,
+});
