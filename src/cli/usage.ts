@@ -60,6 +60,7 @@ const counts: readonly (readonly [keyof UsageCounts, string])[] = [
   ['speech_characters', 'SPEECH CHARS'],
   ['transcription_seconds', 'TRANSCRIBED S'],
   ['tool_calls', 'TOOL CALLS'],
+  ['cached_input_tokens', 'CACHED IN'],
 ];
 
 function render(usage: Usage): string {

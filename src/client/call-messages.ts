@@ -85,7 +85,7 @@ export type CallMessage =
       turn_id: string;
       message_id: string;
       stop_reason: 'end';
-      usage: { input_tokens: number; output_tokens: number };
+      usage: { input_tokens: number; output_tokens: number; cached_input_tokens: number };
     }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted'; cut_by: CutBy }
   /** The turn never was: nothing of it was heard. */

@@ -208,6 +208,7 @@ export interface UsageCounts {
   speech_characters: number;
   transcription_seconds: number;
   tool_calls: number;
+  cached_input_tokens: number;
 }
 
 export interface Usage {
@@ -343,6 +344,6 @@ export type TurnEvent =
       message_id: string;
       stop_reason: 'end' | 'length' | 'tool_calls';
       tool_calls?: PendingToolCall[];
-      usage: { input_tokens: number; output_tokens: number };
+      usage: { input_tokens: number; output_tokens: number; cached_input_tokens: number };
     }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };

@@ -215,6 +215,7 @@ export const usageCountsView = (counts: UsageCounts) => ({
   speech_characters: counts.speechCharacters,
   transcription_seconds: counts.transcriptionSeconds,
   tool_calls: counts.toolCalls,
+  cached_input_tokens: counts.cachedInputTokens,
 });
 
 export const workspaceView = (workspace: Workspace) => ({

@@ -87,6 +87,8 @@ export interface ModelRequest {
 export interface ModelUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Input tokens that the provider read from its cache; they are among `inputTokens`. Absent for none. */
+  readonly cachedInputTokens?: number | undefined;
 }
 
 /**

@@ -380,6 +380,8 @@ export interface Turn {
   readonly errorCode: string | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Input tokens that the provider read from its cache. Absent for none. */
+  readonly cachedInputTokens?: number;
   readonly createdAt: number;
   readonly endedAt: number | null;
   /** Set by a read, and only there, once a request that joined the turn was answered with it (`TurnStore.claim`). */
@@ -475,6 +477,7 @@ export interface UsageCounts {
   readonly speechCharacters: number;
   readonly transcriptionSeconds: number;
   readonly toolCalls: number;
+  readonly cachedInputTokens: number;
 }
 
 /** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */

@@ -93,6 +93,7 @@ const turn = new RecordShape(
     'answered',
     'unasked',
     'calls',
+    'cachedInputTokens',
   ],
 );
 

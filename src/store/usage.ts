@@ -16,6 +16,7 @@ export const usageFields = [
   'speechCharacters',
   'transcriptionSeconds',
   'toolCalls',
+  'cachedInputTokens',
 ] as const satisfies readonly (keyof UsageCounts)[];
 
 export type Grain = 'second' | 'hour';

@@ -10,7 +10,15 @@ import { pendingOf } from './pending-tool-calls.ts';
 
 /** The end of a turn, as its readers see it. */
 export type TurnEnd =
-  | { type: 'completed'; inputTokens: number; outputTokens: number; cut?: AnswerCut; pending?: readonly PendingCall[] }
+  | {
+      type: 'completed';
+      inputTokens: number;
+      outputTokens: number;
+      /** Absent for none. */
+      cachedInputTokens?: number;
+      cut?: AnswerCut;
+      pending?: readonly PendingCall[];
+    }
   | { type: 'aborted' }
   | { type: 'failed'; errorCode: string };
 
@@ -33,14 +41,26 @@ export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd
 
 /** The end of a completed turn. `calls`: the tool calls of its message. */
 export function completedEnd(
-  { inputTokens, outputTokens }: ModelUsage,
+  { inputTokens, outputTokens, cachedInputTokens }: ModelUsage,
   stopReason: StopReason | null,
   calls: readonly ToolCall[],
 ): TurnEnd {
-  const end = { type: 'completed', inputTokens, outputTokens } as const;
+  const end = {
+    type: 'completed',
+    inputTokens,
+    outputTokens,
+    ...(cachedInputTokens && { cachedInputTokens }),
+  } as const;
   if (stopReason === 'tool_calls') return { ...end, pending: pendingOf(calls) };
   return stopReason === 'length' || stopReason === 'content_filter' ? { ...end, cut: stopReason } : end;
 }
+
+/** The token counts of a completed turn, as clients read them. */
+export const usageOf = ({ inputTokens, outputTokens, cachedInputTokens = 0 }: TurnEnd & { type: 'completed' }) => ({
+  input_tokens: inputTokens,
+  output_tokens: outputTokens,
+  cached_input_tokens: cachedInputTokens,
+});
 
 /** A mark of a tool call in the log (contract 13): readers learn that it was sent, or that it has its result. */
 export interface CallMark {

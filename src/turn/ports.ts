@@ -216,4 +216,8 @@ export function endOfFate(fate: Fate | null | 'unknown'): Extract<TurnEvent, { t
 export const sumOf = (one: ModelUsage | null, other: ModelUsage): ModelUsage =>
   one === null
     ? other
-    : { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+    : {
+        inputTokens: one.inputTokens + other.inputTokens,
+        outputTokens: one.outputTokens + other.outputTokens,
+        cachedInputTokens: (one.cachedInputTokens ?? 0) + (other.cachedInputTokens ?? 0),
+      };

@@ -186,7 +186,7 @@ export class StoredTurnSteps implements TurnSteps {
     const cutAt = heard !== null && tail !== null && heard.points < log.length ? heard.points : null;
     const nowMs = clock.now();
     const { status, stopReason, errorCode } = result;
-    const { inputTokens, outputTokens } = counted;
+    const { inputTokens, outputTokens, cachedInputTokens } = counted;
     // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's
     // runtime for each of them.
     const turn: Unsealed<Turn> = { ...linkUse.overTurn(this.#begun.turn) };
@@ -195,6 +195,7 @@ export class StoredTurnSteps implements TurnSteps {
     turn.errorCode = errorCode;
     turn.inputTokens = inputTokens;
     turn.outputTokens = outputTokens;
+    if (cachedInputTokens) turn.cachedInputTokens = cachedInputTokens;
     turn.endedAt = secondsOf(nowMs);
     if (calls !== null) turn.calls = { made: made.length, sent: calls.sent };
     const message = messageOf(turn, turn.messageId, 'assistant', '', {

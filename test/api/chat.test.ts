@@ -193,7 +193,7 @@ async function history(t: Test, house: House): Promise<void> {
   );
   const session = await house.session(assistant.id);
   const events = await (await say(house, session.id, 'How are you?')).rest();
-  t.same(events.at(-1)!.data.usage, { input_tokens: 12, output_tokens: 34 });
+  t.same(events.at(-1)!.data.usage, { input_tokens: 12, output_tokens: 34, cached_input_tokens: 0 });
   await (await say(house, session.id, 'And now?')).rest();
   const first = [
     { role: 'system', content: 'Be brief.' },

@@ -12,6 +12,7 @@ const zeros = {
   speech_characters: 0,
   transcription_seconds: 0,
   tool_calls: 0,
+  cached_input_tokens: 0,
 };
 const day = 86_400;
 
@@ -37,7 +38,7 @@ async function counted(t: Test, house: House, usage: Usage): Promise<void> {
   const given = await synthetic(house, 'tokens=7');
   const one = await begin(house, given.id);
   const { usage: told } = (await one.stream.rest()).at(-1)!.data;
-  t.same(told, { input_tokens: 2, output_tokens: 7 });
+  t.same(told, { input_tokens: 2, output_tokens: 7, cached_input_tokens: 0 });
   const of = (id: string) => usage(`assistant_id=${id}`);
   t.same((await of(given.id)).totals, { ...zeros, sessions: 1, turns: 1, ...told });
 
@@ -46,6 +47,7 @@ async function counted(t: Test, house: House, usage: Usage): Promise<void> {
   const rule = {
     input_tokens: Math.ceil(('Hi!'.length + 'Hello'.length) / 4),
     output_tokens: Math.ceil(3 * (3 / 4 + 1)),
+    cached_input_tokens: 0,
   };
   t.same(
     (await two.stream.rest()).at(-1)!.data.usage,

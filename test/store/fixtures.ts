@@ -350,6 +350,7 @@ export class Begun {
         status: 'completed',
         stopReason: 'end',
         inputTokens: 3,
+        cachedInputTokens: 2,
         outputTokens: 5,
         endedAt: this.scene.now,
         ...turn,

@@ -159,7 +159,11 @@ export const CallEvents = {
       type: Type.Literal('turn.completed'),
       ...turn,
       stop_reason: Type.Literal('end'),
-      usage: Type.Object({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
+      usage: Type.Object({
+        input_tokens: Type.Integer(),
+        output_tokens: Type.Integer(),
+        cached_input_tokens: Type.Integer(),
+      }),
     }),
   ),
   'turn.aborted': named(

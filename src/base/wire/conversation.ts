@@ -155,6 +155,9 @@ const tokenCounts = {
   input_tokens: Type.Integer({
     description: `As the provider counts; ${estimate} of the conversation's messages, the system prompt left out.`,
   }),
+  cached_input_tokens: Type.Integer({
+    description: 'Input tokens that the provider read from its cache, among `input_tokens`; 0 where it does not say.',
+  }),
   output_tokens: Type.Integer({
     description: `As the provider counts; ${estimate} of the reply. For a reply that was cut, the larger of both.`,
   }),

@@ -1,7 +1,7 @@
 /** Messages that report the end of a turn, spoken or a chat's, to the client of a call (contract 18). */
 import type { CallMessage, WireState } from '../../base/wire.ts';
 import type { HeardVoice } from '../../store/store.ts';
-import type { TurnEnd } from '../../turn/log.ts';
+import { usageOf, type TurnEnd } from '../../turn/log.ts';
 import { errorSentence } from '../socket-messages.ts';
 
 /** The states that the client knows. */
@@ -52,7 +52,7 @@ export function endMessage(
       type: 'turn.completed',
       ...turn,
       stop_reason: 'end',
-      usage: { input_tokens: end.inputTokens, output_tokens: end.outputTokens },
+      usage: usageOf(end),
     };
   if (end.type === 'aborted') return { type: 'turn.aborted', ...turn, stop_reason: 'aborted', cut_by: cutBy };
   return failedMessage(turnId, end.errorCode);

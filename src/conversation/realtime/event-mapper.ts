@@ -336,7 +336,7 @@ export class RealtimeEventMapper {
         output_modalities: ['audio'],
       },
       ...{ max_output_tokens: 'inf', metadata: null },
-      usage: usage && { total_tokens: usage.input_tokens + usage.output_tokens, ...usage },
+      usage: usage && usageView(usage),
     };
   }
 
@@ -365,6 +365,13 @@ interface Item {
 }
 
 type Usage = Completed['usage'];
+
+const usageView = ({ input_tokens: input, output_tokens: output, cached_input_tokens: cached }: Usage) => ({
+  total_tokens: input + output,
+  input_tokens: input,
+  output_tokens: output,
+  input_token_details: { cached_tokens: cached },
+});
 
 const userItem = (id: string) => ({ id, object: 'realtime.item', type: 'message', status: 'completed', role: 'user' });
 

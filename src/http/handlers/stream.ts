@@ -7,7 +7,7 @@ import { jsonText } from '../../base/json.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { pendingCallsView, sightOf, type Channel } from '../../conversation/views.ts';
-import type { CallMark, TurnEnd } from '../../turn/log.ts';
+import { usageOf, type CallMark, type TurnEnd } from '../../turn/log.ts';
 import { TurnSink, turnStream } from './turn-stream.ts';
 
 /** The parts of a turn that its stream shows. */
@@ -80,7 +80,7 @@ function terminalEvent(
   channel: Channel,
 ): { event: string; data: object } {
   if (terminal.type === 'completed') {
-    const usage = { input_tokens: terminal.inputTokens, output_tokens: terminal.outputTokens };
+    const usage = usageOf(terminal);
     const { pending } = terminal;
     if (pending === undefined)
       return {

@@ -116,6 +116,7 @@ export const none: UsageCounts = {
   speechCharacters: 0,
   transcriptionSeconds: 0,
   toolCalls: 0,
+  cachedInputTokens: 0,
 };
 
 function sumOf(before: UsageCounts, buckets: readonly UsageCounts[]): UsageCounts {

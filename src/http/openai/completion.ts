@@ -35,8 +35,17 @@ const callView = ({ id, name, arguments: given }: PendingCall) => ({
 });
 
 function usageView(end: GoodEnd) {
-  const { inputTokens, outputTokens } = end.type === 'completed' ? end : { inputTokens: 0, outputTokens: 0 };
-  return { prompt_tokens: inputTokens, completion_tokens: outputTokens, total_tokens: inputTokens + outputTokens };
+  const {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens = 0,
+  } = end.type === 'completed' ? end : { inputTokens: 0, outputTokens: 0 };
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: cachedInputTokens },
+  };
 }
 
 export function completionView(completion: Completion, end: GoodEnd) {

@@ -94,10 +94,10 @@ export function outputOf(turn: FoundTurn, end: TurnEnd | null): object[] {
 
 function usageView(end: TurnEnd | null): object | null {
   if (end?.type !== 'completed') return null;
-  const { inputTokens, outputTokens } = end;
+  const { inputTokens, outputTokens, cachedInputTokens = 0 } = end;
   return {
     input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: 0 },
+    input_tokens_details: { cached_tokens: cachedInputTokens },
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: inputTokens + outputTokens,

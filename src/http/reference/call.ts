@@ -134,7 +134,7 @@ export const callEvents: Readonly<Record<keyof typeof CallEvents, SocketMessage>
       turn_id,
       message_id,
       stop_reason: 'end',
-      usage: { input_tokens: 21, output_tokens: 12 },
+      usage: { input_tokens: 21, output_tokens: 12, cached_input_tokens: 0 },
     },
   },
   'turn.aborted': {

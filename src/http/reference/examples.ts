@@ -288,7 +288,7 @@ data: {"text":" Monday to Friday."}
 
 event: turn.completed
 id: 49
-data: {"turn_id":"${ids.turn}","message_id":"${ids.reply}","stop_reason":"end","usage":{"input_tokens":38,"output_tokens":13}}
+data: {"turn_id":"${ids.turn}","message_id":"${ids.reply}","stop_reason":"end","usage":{"input_tokens":38,"output_tokens":13,"cached_input_tokens":0}}
 
 `;
 export const wholeStream = `event: turn.started
@@ -310,6 +310,7 @@ const counts = {
   speech_characters: 0,
   transcription_seconds: 0,
   tool_calls: 0,
+  cached_input_tokens: 0,
 };
 const nothing = {
   sessions: 0,
@@ -320,6 +321,7 @@ const nothing = {
   speech_characters: 0,
   transcription_seconds: 0,
   tool_calls: 0,
+  cached_input_tokens: 0,
 };
 
 /** Two days, the first of them without a conversation. */
@@ -335,9 +337,9 @@ export const usage = {
   totals: counts,
 };
 
-export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls\r
-${usageWindow.start},0,0,0,0,0,0,0,0\r
-${usageWindow.start + 86_400},1,1,0,38,13,0,0,0\r
+export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens\r
+${usageWindow.start},0,0,0,0,0,0,0,0,0\r
+${usageWindow.start + 86_400},1,1,0,38,13,0,0,0,0\r
 `;
 
 export const transcriptionToken = {

@@ -62,7 +62,8 @@ const usedRepairs =
   repairs.thoughtStub |
   repairs.noThoughts |
   repairs.noOpaque |
-  repairs.names;
+  repairs.names |
+  repairs.noCache;
 
 function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: string) => string): Asking {
   const baseUrl = request.baseUrl ?? defaultBaseUrl;
@@ -77,7 +78,10 @@ function askingOf(request: ModelRequest, apiKey: string, originOf: (baseUrl: str
     model: `${baseUrl} ${request.name} ${apiKey}`,
     origin,
     open:
-      (openBodyRepairs(request) | openMessageRepairs(request.messages, origin) | openNameRepairs(request)) &
+      (repairs.noCache |
+        openBodyRepairs(request) |
+        openMessageRepairs(request.messages, origin) |
+        openNameRepairs(request)) &
       usedRepairs,
     post: (shaped) => ({
       baseUrl,
@@ -92,12 +96,15 @@ function bodyOf(request: ModelRequest, { messages: history, shape, refused }: Sh
   const { name, systemPrompt, temperature, outputTokensMax, tools, closedTools } = request;
   // The API wants the user to speak first.
   const messages = withWireIds(alternating(history, false), origin, (shape & repairs.ids) !== 0);
+  const caches = (shape & repairs.noCache) === 0;
   const body: Record<string, unknown> = {
     model: name,
     max_tokens: outputTokensMax ?? limits.outputTokensDefault,
-    messages: apiMessages(messages, { origin, shape }),
     stream: true,
   };
+  // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
+  if (temperature !== null && (shape & repairs.temperature) === 0)
+    body['temperature'] = Math.min(temperature, temperatureMax);
   const offered = tools?.filter((tool) => !refused.has(tool.name));
   // The API refuses a history with calls unless tools are declared.
   const closed =
@@ -107,18 +114,48 @@ function bodyOf(request: ModelRequest, { messages: history, shape, refused }: Sh
         )
       : undefined;
   const declared = closed ?? offered;
-  if (declared !== undefined && declared.length > 0) body['tools'] = declared.map((tool) => toolView(tool, shape));
+  if (declared !== undefined && declared.length > 0) {
+    const views = declared.map((tool) => toolView(tool, shape));
+    body['tools'] = caches ? withMark(views) : views;
+  }
   if (closed !== undefined) body['tool_choice'] = { type: 'none' };
   const forced = forcedAmong(offered, request.forced);
   if (forced !== undefined) body['tool_choice'] = forced === 'any' ? { type: 'any' } : { type: 'tool', ...forced };
   if (request.format?.type === 'json_schema')
     body['output_config'] = { format: { type: 'json_schema', schema: request.format.schema } };
-  if (systemPrompt !== null) body['system'] = systemPrompt;
-  // The scale ends at 1 here and at 2 elsewhere; a value between would be refused on every turn.
-  if (temperature !== null && (shape & repairs.temperature) === 0)
-    body['temperature'] = Math.min(temperature, temperatureMax);
+  // An empty text cannot be marked, and says nothing.
+  if (systemPrompt !== null && systemPrompt.trim() !== '')
+    body['system'] = caches ? withMark([textBlock(systemPrompt)]) : systemPrompt;
+  // Messages come last: a request begins with the bytes of the one before it, up to its mark.
+  body['messages'] = marked(apiMessages(messages, { origin, shape }), caches);
   return JSON.stringify(body);
 }
+
+/** The provider reads what comes before such a mark from its cache, and the request then costs less. */
+const mark = { cache_control: { type: 'ephemeral' } };
+
+const textBlock = (text: string): object => ({ type: 'text', text });
+
+/** The items with a mark at their end. */
+const withMark = (items: readonly object[]): object[] => items.with(-1, { ...items.at(-1), ...mark });
+
+/**
+ * The messages with a mark at the end of the newest one. Texts of the user are blocks in every message, so that a
+ * message has the same bytes once it is no longer the newest.
+ */
+function marked(messages: readonly ApiMessage[], caches: boolean): readonly ApiMessage[] {
+  if (!caches) return messages;
+  const blocks = messages.map(({ role, content }) =>
+    role === 'user' && typeof content === 'string' ? { role, content: [textBlock(content)] } : { role, content },
+  );
+  const last = blocks.at(-1);
+  if (last === undefined || typeof last.content === 'string' || isBlank(last.content.at(-1))) return blocks;
+  return blocks.with(-1, { ...last, content: withMark(last.content) });
+}
+
+/** A text of white space alone cannot be marked. */
+const isBlank = (block: object | undefined): boolean =>
+  block === undefined || ('text' in block && typeof block.text === 'string' && block.text.trim() === '');
 
 function toolView(tool: ToolOffer, shape: number): object {
   const { parameters, ...rest } = wireFunction(tool, shape);
@@ -234,11 +271,18 @@ const ownEvents = /^(?:message|content_block)(?:_|$)/;
 
 /** One per answer: the input's tokens come with the first event, the output's with the last. */
 function messagesApi(): Dialect {
-  let inputTokens: number | null = null;
+  // The API counts three kinds of input apart: read from its cache, written to it, and the rest.
+  let rest: number | null = null;
+  let read: number | null = null;
+  let written: number | null = null;
   const noteUsage = (answer: AnswerSink, usage: Json): void => {
-    inputTokens = countAt(usage, 'input_tokens') ?? inputTokens;
+    rest = countAt(usage, 'input_tokens') ?? rest;
+    read = countAt(usage, 'cache_read_input_tokens') ?? read;
+    written = countAt(usage, 'cache_creation_input_tokens') ?? written;
     const outputTokens = countAt(usage, 'output_tokens');
-    if (inputTokens !== null && outputTokens !== null) answer.usage({ inputTokens, outputTokens });
+    if (rest === null || outputTokens === null) return;
+    const inputTokens = rest + (read ?? 0) + (written ?? 0);
+    answer.usage({ inputTokens, outputTokens, ...(read && { cachedInputTokens: read }) });
   };
   const say = (answer: AnswerSink, content: unknown): void => {
     answer.begin();

@@ -99,11 +99,7 @@ function bodyOf(request: ModelRequest, { messages: history, shape, refused, base
     systemPrompt,
     isWith(repairs.system),
   );
-  const body: Record<string, unknown> = {
-    model: name,
-    messages: messages.map((message) => said(message, { origin, shape })),
-    stream: true,
-  };
+  const body: Record<string, unknown> = { model: name, stream: true };
   const offered = request.tools?.filter((tool) => !refused.has(tool.name));
   const declared = isWith(repairs.otherTools)
     ? undefined
@@ -120,6 +116,8 @@ function bodyOf(request: ModelRequest, { messages: history, shape, refused, base
   if (outputTokensMax !== null && isWith(repairs.bound))
     body[boundField(baseUrl, !isWith(repairs.otherBound))] = outputTokensMax;
   if (temperature !== null && isWith(repairs.temperature)) body['temperature'] = temperature;
+  // Messages come last: a request begins with the bytes of the one before it, and the provider caches what it has read.
+  body['messages'] = messages.map((message) => said(message, { origin, shape }));
   return JSON.stringify(body);
 }
 
@@ -386,7 +384,18 @@ function firstChoice(json: Json): Json | null {
 
 function noteUsage(answer: AnswerSink, json: Json): void {
   if (!isObject(json['usage'])) return;
-  const inputTokens = countAt(json['usage'], 'prompt_tokens');
-  const outputTokens = countAt(json['usage'], 'completion_tokens');
-  if (inputTokens !== null && outputTokens !== null) answer.usage({ inputTokens, outputTokens });
+  const { usage } = json as { readonly usage: Json };
+  const inputTokens = countAt(usage, 'prompt_tokens');
+  const outputTokens = countAt(usage, 'completion_tokens');
+  if (inputTokens !== null && outputTokens !== null)
+    answer.usage({ inputTokens, outputTokens, ...cachedOf(usage, inputTokens) });
+}
+
+/** Input tokens read from the cache: DeepSeek and Moonshot count them in other fields. */
+function cachedOf(usage: Json, inputTokens: number): { readonly cachedInputTokens?: number } {
+  const cached =
+    countAt(objectAt(usage, 'prompt_tokens_details'), 'cached_tokens') ??
+    countAt(usage, 'prompt_cache_hit_tokens') ??
+    countAt(usage, 'cached_tokens');
+  return cached ? { cachedInputTokens: Math.min(cached, inputTokens) } : {};
 }

@@ -45,6 +45,8 @@ export const repairs = {
   detailsStub: 32768,
   /** All names of functions begin with a letter. */
   names: 65536,
+  /** No marks for the provider's cache, and texts in place of blocks of text: not every endpoint knows them. */
+  noCache: 131072,
 } as const;
 
 const allRepairs = Object.values<number>(repairs).reduce((all, repair) => all | repair, 0);
@@ -145,6 +147,7 @@ const namings: readonly Naming[] = [
   ],
   [repairs.names, has(/\bnames?\b.{0,60}\b(?:start|begin)s? with an? (?:letter|alphabet)/i)],
   [repairs.shortDescriptions, has(/\bdescription\b.{0,40}(?:too long|maximum length|exceeds?\b|at most)/i)],
+  [repairs.noCache, has(/\bcache[_ ]?control\b|\bsystem\b.{0,60}\b(?:must|should) be (?:a )?(?:valid )?\W?str/i)],
   [repairs.wordContent, has(wantsContent)],
   [repairs.emptyContent, (errorText) => !wantsContent.test(errorText) && refusesNull.test(errorText)],
 ];

@@ -39,6 +39,9 @@ type Fields<T> = Record<keyof T, TSchema>;
 /** The last second that a date can have in four digits of a year. */
 const secondsMax = 253_402_300_799;
 
+/** The number of counts of the first version. */
+const firstCounts = usageFields.indexOf('toolCalls');
+
 const Name = () => Type.String({ minLength: 1 });
 const Whole = () => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Count = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
@@ -296,6 +299,7 @@ const turn = row('turn', {
     errorCode: Nullable(Text()),
     inputTokens: Whole(),
     outputTokens: Whole(),
+    cachedInputTokens: Type.Optional(Count()),
     createdAt: Seconds(),
     endedAt: Nullable(Seconds()),
     claimed: Type.Optional(Type.Never()),
@@ -397,9 +401,9 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     keyId: Type.Optional(Name()),
     grain: OneOf('second', 'hour'),
     start: Seconds(),
-    // Exports of versions without tools do not count their calls.
+    // Exports of earlier versions lack the counts that were added since.
     counts: Type.Object(
-      Object.fromEntries(usageFields.map((name) => [name, name === 'toolCalls' ? Type.Optional(Whole()) : Whole()])),
+      Object.fromEntries(usageFields.map((name, at) => [name, at < firstCounts ? Whole() : Type.Optional(Whole())])),
     ),
   }),
 };

@@ -474,6 +474,7 @@ const counted = (turn: Turn, sign: 1 | -1): Partial<UsageCounts> => ({
   inputTokens: sign * turn.inputTokens,
   outputTokens: sign * turn.outputTokens,
   ...(turn.calls && { toolCalls: sign * turn.calls.sent }),
+  ...(turn.cachedInputTokens && { cachedInputTokens: sign * turn.cachedInputTokens }),
 });
 
 const finished = (version: number): Finished => ({ outcome: 'finished', version });

@@ -21,7 +21,7 @@ const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
 /** The memory that a turn is found by: `foundFields`. */
 const found = ['found', 'foundRecord', 'foundResult', 'foundLasts'] as const;
 /** The usage that a turn adds: `countedFields`. */
-const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls'] as const;
+const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls', 'cached'] as const;
 
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {

@@ -356,6 +356,7 @@ const countedFields = (session: Session, turn: Turn) => ({
   input: turn.inputTokens,
   output: turn.outputTokens,
   calls: turn.calls?.sent ?? 0,
+  cached: turn.cachedInputTokens ?? 0,
 });
 
 const finished = (answer: Answer<'withdraw-turn'>): Finished =>

@@ -18,6 +18,8 @@ const text = (piece: string): string =>
 const stopping = event({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 34 } });
 const stop = event({ type: 'message_stop' });
 
+const mark = { cache_control: { type: 'ephemeral' } };
+
 t.test('the request', async (t) => {
   const { server, baseUrl, model } = await serving(t, (response) =>
     response.writeHead(200, eventStream).end(start + text('hi') + stopping + stop),
@@ -43,11 +45,11 @@ t.test('the request', async (t) => {
     stream: true,
     max_tokens: 9,
     temperature: 1,
-    system: 'Be kind.',
+    system: [{ type: 'text', text: 'Be kind.', ...mark }],
     messages: [
-      { role: 'user', content: 'a\n\nb' },
+      { role: 'user', content: [{ type: 'text', text: 'a\n\nb' }] },
       { role: 'assistant', content: 'c' },
-      { role: 'user', content: 'd' },
+      { role: 'user', content: [{ type: 'text', text: 'd', ...mark }] },
     ],
   });
   await ask(model, { baseUrl }).settled;
@@ -55,7 +57,7 @@ t.test('the request', async (t) => {
     model: 'm1',
     stream: true,
     max_tokens: limits.outputTokensDefault,
-    messages: [{ role: 'user', content: 'hello' }],
+    messages: [{ role: 'user', content: [{ type: 'text', text: 'hello', ...mark }] }],
   });
 });
 
@@ -127,4 +129,47 @@ t.test('a refusal is sent once', async (t) => {
   t.equal(server.requests.length, 1);
   t.equal(await ask(model, { baseUrl, apiKey: null }).settled, 'credential');
   t.equal(server.requests.length, 1);
+});
+
+t.test('tokens that were read from the cache or written to it are input tokens', async (t) => {
+  const usage = { input_tokens: 5, cache_read_input_tokens: 100, cache_creation_input_tokens: 20, output_tokens: 1 };
+  const { server, baseUrl, model } = await serving(t, (response) =>
+    response
+      .writeHead(200, eventStream)
+      .end(event({ type: 'message_start', message: { usage } }) + text('hi') + stopping + stop),
+  );
+  const streamed = ask(model, { baseUrl });
+  await streamed.settled;
+  t.same(streamed.usageGiven, { inputTokens: 125, outputTokens: 34, cachedInputTokens: 100 });
+  server.answer = (response) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(
+        JSON.stringify({ type: 'message', content: [{ type: 'text', text: 'hi' }], stop_reason: 'end_turn', usage }),
+      );
+  const whole = ask(model, { baseUrl });
+  await whole.settled;
+  t.same(whole.usageGiven, { inputTokens: 125, outputTokens: 1, cachedInputTokens: 100 });
+});
+
+t.test('an endpoint that does not know the marks of the cache is asked without them', async (t) => {
+  const { server, baseUrl, model } = await serving(t, (response, { body }) =>
+    JSON.stringify(body).includes('cache_control')
+      ? response
+          .writeHead(400)
+          .end('{"error":{"message":"messages.0.content.0.cache_control: Extra inputs are not permitted"}}')
+      : response.writeHead(200, eventStream).end(start + text('hi') + stopping + stop),
+  );
+  t.equal(await ask(model, { baseUrl, systemPrompt: 'Be kind.' }).settled, 'end');
+  t.same(server.requests.at(-1)!.body.system, 'Be kind.');
+  t.equal(await ask(model, { baseUrl, systemPrompt: 'Be kind.' }).settled, 'end');
+  t.equal(server.requests.length, 3, 'it is remembered');
+});
+
+t.test('a prompt of white space is not sent, since it cannot be marked', async (t) => {
+  const { server, baseUrl, model } = await serving(t, (response) =>
+    response.writeHead(200, eventStream).end(start + text('hi') + stopping + stop),
+  );
+  await ask(model, { baseUrl, systemPrompt: ' \n' }).settled;
+  t.notOk('system' in server.requests[0]!.body);
 });

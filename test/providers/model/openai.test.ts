@@ -275,3 +275,34 @@ t.test('without a key, or with one that no header can hold, nothing is sent', as
   await Promise.resolve();
   t.same(cancelled.endings, []);
 });
+
+t.test('tokens that were read from the cache are counted, whatever field has them', async (t) => {
+  const counts = { prompt_tokens: 11, completion_tokens: 7 };
+  const fields = [
+    [{ prompt_tokens_details: { cached_tokens: 8 } }, 8],
+    [{ prompt_cache_hit_tokens: 9, prompt_cache_miss_tokens: 2 }, 9],
+    [{ cached_tokens: 3 }, 3],
+    [{ prompt_tokens_details: { cached_tokens: 99 } }, 11],
+    [{ prompt_tokens_details: null }, undefined],
+    [{ prompt_tokens_details: { cached_tokens: 0 } }, undefined],
+    [{ prompt_tokens_details: { cached_tokens: '8' } }, undefined],
+  ] as const;
+  const { server, baseUrl, model } = await serving(t, (response) => response.end());
+  for (const [details, cached] of fields) {
+    const usage = { ...counts, ...details };
+    const answers: Provider['answer'][] = [
+      (response) =>
+        void response.writeHead(200, eventStream).end(delta('hi', 'stop') + data({ choices: [], usage }) + done),
+      (response) =>
+        void response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ choices: [{ message: { content: 'hi' }, finish_reason: 'stop' }], usage })),
+    ];
+    for (const answer of answers) {
+      server.answer = answer;
+      const heard = ask(model, { baseUrl });
+      t.equal(await heard.settled, 'end');
+      t.equal(heard.usageGiven?.cachedInputTokens, cached, JSON.stringify(details));
+    }
+  }
+});

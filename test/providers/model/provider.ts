@@ -105,6 +105,8 @@ export interface Seen {
   readonly headers: IncomingMessage['headers'];
   /** Null if absent. */
   readonly body: any;
+  /** The body as it was sent. */
+  readonly text: string;
 }
 
 export interface Provider {
@@ -135,6 +137,7 @@ export async function provider(answer: Provider['answer']): Promise<Provider> {
         path: incoming.url!,
         headers: incoming.headers,
         body: text === '' ? null : JSON.parse(text),
+        text,
       };
       self.requests.push(seen);
       self.answer(response, seen);

@@ -19,6 +19,12 @@ import { refuse } from './strict.ts';
 /** Refusals in the words of providers, and the repairs that they ask for. */
 const sayings: readonly (readonly [said: string, asked: number])[] = [
   [
+    '{"type":"error","error":{"type":"invalid_request_error","message":"system.0.cache_control: Extra inputs are not permitted"}}',
+    repairs.noCache,
+  ],
+  ['{"error":{"message":"Unknown field \'cache_control\' in messages[0].content[0]"}}', repairs.noCache],
+  ['{"detail":[{"loc":["body","system"],"msg":"system: Input should be a valid string"}]}', repairs.noCache],
+  [
     '{"object":"error","message":"Tool call id was call_1h4 but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_function_call","param":null,"code":"3280"}',
     repairs.ids,
   ],

@@ -67,7 +67,8 @@ export const unknown =
 export const sentCharacters = ({ messages }: any): number =>
   messages
     .filter(({ role }: any) => role !== 'system')
-    .reduce((sum: number, { content }: any) => sum + content.length, 0);
+    .flatMap(({ content }: any) => (typeof content === 'string' ? content : content.map(({ text = '' }: any) => text)))
+    .reduce((sum: number, text: string) => sum + text.length, 0);
 
 /** A window of so many characters. */
 export const window =

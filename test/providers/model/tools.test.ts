@@ -227,6 +227,8 @@ t.test('a gateway that wants the tools of a history declared', async (t) => {
   }
 });
 
+const mark = { cache_control: { type: 'ephemeral' } };
+
 t.test('anthropic', async (t) => {
   const block = (index: number, start: object, deltas: readonly object[]): string =>
     event({ type: 'content_block_start', index, content_block: start }) +
@@ -258,7 +260,7 @@ t.test('anthropic', async (t) => {
   t.equal(heard.said, 'Hm. ');
   t.same(heard.kept, [{ type: 'thinking', thinking: 'Let me think', signature: 'sig' }], 'as it was');
   const { body } = server.requests[0]!;
-  t.same(body.tools, [{ name: 'look_up', description: 'Looks an order up.', input_schema: parameters }]);
+  t.same(body.tools, [{ name: 'look_up', description: 'Looks an order up.', input_schema: parameters, ...mark }]);
   t.same(body.messages.slice(1), [
     {
       role: 'assistant',
@@ -274,7 +276,7 @@ t.test('anthropic', async (t) => {
       content: [
         { type: 'tool_result', tool_use_id: 'call_1', content: 'here' },
         { type: 'tool_result', tool_use_id: 'call_2', content: 'there' },
-        { type: 'text', text: 'Thanks' },
+        { type: 'text', text: 'Thanks', ...mark },
       ],
     },
   ]);

@@ -303,7 +303,10 @@ export const turnCases: readonly Case[] = [
       equal(await store.turns.output(turn.place), 'one two three');
       equal(await store.turns.inFlight(workspaceId), 0);
       const [usage] = await store.usage.read(workspaceId, usageQuery(now, now + 1));
-      deepEqual([usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens], [1, 0, 3, 5]);
+      deepEqual(
+        [usage!.turns, usage!.failedTurns, usage!.inputTokens, usage!.outputTokens, usage!.cachedInputTokens],
+        [1, 0, 3, 5, 2],
+      );
       equal(await store.turns.takeOver(turn.place, 'x', scene.nowMs, scene.nowMs), null);
       equal(await turn.append(13, '!'), 'fenced');
     },

@@ -430,6 +430,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
       status,
       stopReason,
       inputTokens: which,
+      ...(which > 1 && { cachedInputTokens: which - 1 }),
       outputTokens: text.length,
       endedAt: flag ? known.now : null,
     },

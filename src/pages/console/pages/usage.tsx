@@ -29,6 +29,7 @@ const columns = [
   ['speech_characters', 'Spoken characters'],
   ['transcription_seconds', 'Transcribed seconds'],
   ['tool_calls', 'Calls of tools'],
+  ['cached_input_tokens', 'Cached input tokens'],
 ] as const;
 
 export default function UsagePage() {

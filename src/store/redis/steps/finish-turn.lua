@@ -1,7 +1,7 @@
 -- Seals the output into the transcript, all of it or up to the cut, frees the slot, counts the usage and moves the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, cut, account,
---   ended, failed, input, output, calls, amends, move, ...settled.
+--   ended, failed, input, output, calls, cached, amends, move, ...settled.
 -- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends, if the text or
 --   the cut lies beyond.
 --- @include "amend-message"
@@ -47,5 +47,5 @@ amend_message(session, amends)
 remove_flight(session, turn)
 settle_limits(settled_at)
 if ended == '' then ended = math.floor(now() / 1000) end
-count_usage(account, ended, 0, 1, failed, input, output, 0, 0, calls)
+count_usage(account, ended, 0, 1, failed, input, output, 0, 0, calls, cached)
 return { 'finished', version + 1 }

@@ -3,7 +3,7 @@
 -- its memory and its counts.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, first, index, turn_id, given, account, ended, failed, input, output,
---   calls, amends, move, ...settled.
+--   calls, cached, amends, move, ...settled.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
 --- @include "amend-message"
 --- @include "at"
@@ -44,7 +44,7 @@ if begun then
   amend_message(session, amends)
   redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
   if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
-  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls) end
+  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls, -cached) end
   settle_limits(settled_at)
 end
 remove_flight(session, turn)
