@@ -24,6 +24,7 @@ import { Takeovers } from './turn/takeovers.ts';
 import { Sessions } from './turn/sessions.ts';
 import { Turns } from './turn/turns.ts';
 import { Withdrawals } from './turn/withdrawals.ts';
+import type { Tracer } from './base/tracing.ts';
 import { Replies } from './host/replies.ts';
 import { Sockets } from './host/sockets.ts';
 import { Visitors } from './host/visitors.ts';
@@ -93,7 +94,15 @@ export class Host {
   /** Messages already logged about snapshots that this version cannot read: one for each version. */
   readonly #unreadable = new Set<string>();
 
-  constructor(store: Store, clock: Clock, ids: Ids, log: Log, turnMsMax: number, loopLoad?: LoopLoad) {
+  constructor(
+    store: Store,
+    clock: Clock,
+    ids: Ids,
+    log: Log,
+    turnMsMax: number,
+    loopLoad?: LoopLoad,
+    tracer: Tracer | null = null,
+  ) {
     const inspector = (this.inspector = new Inspector(() => clock.now()));
     this.#store = store;
     this.#clock = clock;
@@ -129,6 +138,7 @@ export class Host {
       owner,
       mark,
       loopLoad,
+      tracer,
     });
     this.turns = new Turns(this.sessions, this.workspaces);
     this.erasures = new Erasures({

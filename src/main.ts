@@ -32,6 +32,7 @@ import { jsonType } from './http/request.ts';
 import { isToReseal, resealSecrets } from './operations/resealing.ts';
 import { publicRoutes } from './http/routes.ts';
 import { readSecrets } from './operations/secrets.ts';
+import { openTracer } from './operations/tracing.ts';
 import type { Services } from './conversation/services.ts';
 import { BegunSignIns } from './access/begun-sign-ins.ts';
 import { sealedTexts, type SealedTexts } from './access/sealed-text.ts';
@@ -79,12 +80,13 @@ export async function serve(config: Config): Promise<void> {
     () => host.outage,
   );
   watchUnhandled(log, metrics.unhandledRejections);
+  const tracer = await openTracer(config, { clock, log, metrics });
   const opened = await openStore(config, { clock, ids, log, shared });
   const store = measureStore(opened, metrics, clock, () => readiness.doubt());
   const readiness = new Readiness(store, clock, log);
   await startStore(store, time.now());
 
-  const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare());
+  const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare(), tracer);
   const vault = openVault(secret, ids, config.secretPrevious);
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({
@@ -108,6 +110,7 @@ export async function serve(config: Config): Promise<void> {
     ids,
     log,
     metrics: { ...heardBy(load, metrics), text: () => scrape.get() },
+    tracer,
     load,
     readiness,
     store,

@@ -10,6 +10,7 @@ import type {
   ToolOffer,
 } from '../providers/model.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
+import type { SpanStart } from '../base/tracing.ts';
 import type { Assistant, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
 import { openCredential } from './credential.ts';
@@ -34,6 +35,8 @@ export interface PreparedRequest {
   readonly leftOut: number;
   /** `rounds`: the turn's rounds so far, after the conversation; `offers`: whether tools are offered. */
   start(sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean): ModelStream;
+  /** The facts of the request for its span. */
+  describe(): SpanStart;
 }
 
 export class AssistantModel implements TurnModel {
@@ -91,7 +94,15 @@ export class AssistantModel implements TurnModel {
           },
           sink,
         );
-      const prepared = { leftOut, start };
+      const describe = (): SpanStart => ({
+        kind: 'round',
+        provider: providerName,
+        model: name,
+        outputTokensMax,
+        temperature,
+        address: hostOf(baseUrl ?? provider.defaultBaseUrl),
+      });
+      const prepared = { leftOut, start, describe };
       return hasTools(this.#assistant) || (additions?.tools.length ?? 0) > 0
         ? this.tools.load().then(() => prepared)
         : prepared;
@@ -117,6 +128,10 @@ const joined = (own: string | null, added: string | null): string | null =>
 
 const lowerOf = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? (one ?? other) : Math.min(one, other);
+
+/** The host of a provider's address; null for a provider within the process. */
+const hostOf = (baseUrl: string | undefined): string | null =>
+  baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).hostname : null;
 
 const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
 

@@ -4,6 +4,7 @@ import { isVisitorChannel } from '../host/visitors.ts';
 import type { OfferTaken, ToolOffer } from '../providers/model.ts';
 import type { ToolCallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { argumentsOf, checkArguments, argumentsError } from '../providers/tool/arguments.ts';
+import type { Span } from '../base/tracing.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
 import { noteOffered } from './quarantine.ts';
@@ -28,7 +29,10 @@ export interface TurnTools {
   admitApproved(name: string): Promise<ToolError | null>;
   /** Counts a call that the turn does not send. */
   noteUnsent(error: ToolError): void;
-  /** Sends a call. `stands`: whether the turn still runs here, checked before a retry. Never rejects. */
+  /**
+   * Sends a call. `stands`: whether the turn still runs here, checked before a retry. `span`: the call's, null while
+   * traces are off. Never rejects.
+   */
   call(
     offered: OfferedFunction,
     callId: string,
@@ -36,6 +40,7 @@ export interface TurnTools {
     turnId: string,
     signal: AbortSignal,
     stands: () => Promise<boolean>,
+    span: Span | null,
   ): Promise<ToolResult>;
 }
 
@@ -124,6 +129,7 @@ export class AssistantTools implements TurnTools {
     turnId: string,
     signal: AbortSignal,
     stands: () => Promise<boolean>,
+    span: Span | null,
   ): Promise<ToolResult> {
     const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
     const context: ToolCallContext = {
@@ -134,7 +140,7 @@ export class AssistantTools implements TurnTools {
       channel,
       ...personOf(this.#session),
     };
-    return this.#services.tools.call(offered, { callId, arguments: input, context, stands }, signal);
+    return this.#services.tools.call(offered, { callId, arguments: input, context, stands, span }, signal);
   }
 }
 

@@ -8,6 +8,7 @@ import { limits } from './limits.ts';
 import { oidcSettings, type OidcSettings } from './oidc-settings.ts';
 import { SettingError } from './setting-error.ts';
 import { codePoints } from './text.ts';
+import { traceSettings, type TraceSettings } from './trace-settings.ts';
 
 export { SettingError } from './setting-error.ts';
 
@@ -71,6 +72,8 @@ export interface Config {
   readonly voiceFolder: string | null;
   /** The sign-in by OpenID Connect; null without one. */
   readonly oidc: OidcSettings | null;
+  /** Null while no variable of OpenTelemetry's names a collector of traces. */
+  readonly traces: TraceSettings | null;
 }
 
 export interface Setting {
@@ -293,6 +296,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     oidc: oidcSettings(read, allowPrivateProviders),
     turnMsMax: integer('PARLEY_TURN_MS_MAX', read('PARLEY_TURN_MS_MAX'), 100, dayMs),
     providerSilenceMs: integer('PARLEY_PROVIDER_SILENCE_MS', read('PARLEY_PROVIDER_SILENCE_MS'), 100, dayMs),
+    traces: traceSettings(environment),
     ignoredVariables: ignoredVariables(environment),
   };
 }

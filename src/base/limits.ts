@@ -216,6 +216,8 @@ export const limits = {
   sweepSessionsMax: 1000,
 
   // The log
+  tracesFlushMs: 2_000, // contract 16: for the last spans, at the end of a process
+  tracesQueueMax: 2048, // spans that wait for their collector: OpenTelemetry's own default
   logWriteBytesMax: 32_768, // in one write: each wakes a thread, which costs as much as an answer
   logHeldMs: 30, // that a line waits for others, and a tick of the clock's wheel
 

@@ -29,6 +29,8 @@ export type TurnFault = (typeof turnFaults)[number];
 
 /** Ends of a turn, as `parley_turns_total` counts them; `withdrawn`: it failed before its first output. */
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
+/** Ends of a span (contract 16). */
+const spanOutcomes = ['exported', 'refused', 'dropped'] as const;
 /** Ends of a tool call (contract 13). */
 const toolOutcomes = ['completed', 'cancelled', ...toolErrors] as const;
 /**
@@ -63,6 +65,8 @@ export interface Metrics {
   readonly calls: CallMetrics;
   readonly toolCalls: Counter<'outcome'>;
   readonly toolSeconds: { observe(seconds: number): void };
+  /** Spans that the collector of traces took or refused, or that no room was left for. */
+  readonly spans: { inc(outcome: (typeof spanOutcomes)[number], count: number): void };
   readonly loopLag: Gauge;
   readonly unhandledRejections: { inc(): void };
   /** Adds the metrics of voice, which are read whenever the others are. */
@@ -154,6 +158,7 @@ export function openMetrics(
       { name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers },
       answerSeconds,
     ).sample({}),
+    spans: spanCounter(registers),
     watchVoice(desk, sockets, calls) {
       watchVoice(desk, sockets, registers);
       watchCalls(calls, registers);
@@ -264,6 +269,17 @@ function toolCounter(registers: Registry[]): Counter<'outcome'> {
   });
   for (const outcome of toolOutcomes) counter.inc({ outcome }, 0);
   return counter;
+}
+
+function spanCounter(registers: Registry[]): Metrics['spans'] {
+  const counter = new Counter({
+    name: 'parley_spans_total',
+    help: 'Spans of traces: exported, refused by the collector, or dropped because the queue was full.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  for (const outcome of spanOutcomes) counter.inc({ outcome }, 0);
+  return { inc: (outcome, count) => counter.inc({ outcome }, count) };
 }
 
 const rejectionCounter = (registers: Registry[]): Counter =>

@@ -2,6 +2,7 @@
 import { Option, type Command } from 'commander';
 import { readConfig, SettingError, settings, type Setting } from '../base/config.ts';
 import { checkVoiceFolder } from '../providers/voice-folder.ts';
+import { checkTracePackages } from '../operations/tracing.ts';
 import { CommandFailure } from './exit.ts';
 import type { Io } from './io.ts';
 
@@ -60,7 +61,10 @@ async function run(io: Io, options: Flags): Promise<void> {
     // Each of several processes comes this way too, as a worker.
     const isWorker = config.processes > 1 && !(await import('node:cluster')).default.isPrimary;
     // A worker that replaces another serves on where the folder has disappeared meanwhile.
-    if (!isWorker) checkVoiceFolder(config.voiceFolder);
+    if (!isWorker) {
+      checkVoiceFolder(config.voiceFolder);
+      checkTracePackages(config);
+    }
     if (config.processes > 1 && !isWorker)
       await (
         await import('../operations/supervisor.ts')

@@ -3,6 +3,7 @@
  * (contract 15).
  */
 import { Failure, rowOfCode } from '../base/errors.ts';
+import type { Span } from '../base/tracing.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
@@ -18,6 +19,8 @@ export interface Question {
   /** The session to continue; null for a new one. */
   readonly sessionId: string | null;
   readonly requestId: string;
+  /** The request's span; null while traces are off. */
+  readonly span: Span | null;
 }
 
 /** The callbacks of a caller that waits for an answer. */
@@ -54,7 +57,7 @@ export async function ask(
   asker: Asker,
   services: Services,
 ): Promise<WholeAnswer> {
-  const { assistant, message, requestId } = question;
+  const { assistant, message, requestId, span } = question;
   const session =
     question.sessionId === null
       ? (await openAdapterSession(principal, assistant, { requestId }, services)).session
@@ -63,7 +66,7 @@ export async function ask(
   try {
     ({ turn } = await converse(
       principal,
-      { sessionId: session.id, text: message, additions: settings, remember: null, requestId },
+      { sessionId: session.id, text: message, additions: settings, remember: null, requestId, span },
       services,
     ));
   } catch (error) {

@@ -6,6 +6,7 @@ import { assistantKind } from '../../machines/assistant.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { errors, Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
+import type { Span } from '../base/tracing.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Assistant, Session } from '../store/store.ts';
@@ -116,6 +117,8 @@ export interface AdapterMessage {
   /** The request's `Idempotency-Key`. */
   readonly remember: Idempotency | null;
   readonly requestId: string;
+  /** The request's span; null while traces are off. */
+  readonly span: Span | null;
 }
 
 /** The session of a request; `replayed`: an earlier request has opened it. */
@@ -243,7 +246,7 @@ async function converseIn(
   message: AdapterMessage,
   services: Services,
 ): Promise<AdapterTurn> {
-  const { text, results, earlier, settings, conversation, remember, requestId } = message;
+  const { text, results, earlier, settings, conversation, remember, requestId, span } = message;
   const isOne = conversation === null;
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
   const sent: SentMessage = {
@@ -253,6 +256,7 @@ async function converseIn(
     additions: { ...settings, earlier: isOne ? earlier : [] },
     remember: remember && within(remember, session.id),
     requestId,
+    span,
   };
   const { turn, replayed } = await underNames({ tool_results: 'messages' }, () => converse(principal, sent, services));
   return {

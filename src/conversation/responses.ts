@@ -146,7 +146,7 @@ async function respondIn(
   request: ResponseRequest,
   services: Services,
 ): Promise<AdapterTurn> {
-  const { text, results, earlier, settings, requestId, remember, model, stored, previous, echoed } = request;
+  const { text, results, earlier, settings, requestId, span, remember, model, stored, previous, echoed } = request;
   const turnId = services.ids.make('turn');
   const facts: ResponseFacts = {
     sessionId: session.id,
@@ -173,6 +173,7 @@ async function respondIn(
     found: alias,
     turnId,
     requestId,
+    span,
   };
   const { turn, replayed } = await underNames(fieldNames, () => converse(principal, sent, services));
   return {

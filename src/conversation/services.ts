@@ -18,6 +18,7 @@ import type { AddressThrottle, SignInThrottle } from '../access/throttle.ts';
 import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
 import type { Vault } from '../access/vault.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { Voices } from '../providers/voice/voices.ts';
 import type { ToolClient } from '../assistant/tool-client.ts';
 
@@ -27,6 +28,8 @@ export interface Services {
   readonly ids: Ids;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Null while traces are off. */
+  readonly tracer: Tracer | null;
   /** The last hour of all processes. */
   readonly load: Pick<LoadMeter, 'steps'>;
   readonly readiness: Pick<Readiness, 'isReady'>;
@@ -68,6 +71,8 @@ export interface ServiceView {
 export interface Recording extends Pick<Services, 'clock' | 'ids' | 'log'> {
   readonly config: Pick<Config, 'trustedProxies'>;
   readonly metrics: Pick<Metrics, 'requests' | 'limited'>;
+  /** Null while traces are off, absent on a port without authentication. */
+  readonly tracer?: Services['tracer'];
   /** Absent on a port without authentication. */
   readonly failedAuthentications?: Services['failedAuthentications'];
 }

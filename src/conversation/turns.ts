@@ -19,6 +19,7 @@ import { useOf } from './link.ts';
 import { causeByPrincipal, mayAnswer, type Principal } from './principal.ts';
 import { reachActor, reachConversation, turnRefusal } from './access-checks.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
+import type { Span } from '../base/tracing.ts';
 
 /** A turn to read: with its runner if it is in flight in this process, otherwise from the store. */
 export interface FoundTurn {
@@ -30,6 +31,8 @@ export interface FoundTurn {
   readonly isSpoken: boolean;
   /** Unix seconds; null while the turn is in flight. */
   readonly endedAt: number | null;
+  /** The turn's span; null if traces were off when it began. */
+  readonly traceparent: string | null;
 }
 
 /** A message as the caller sends it. */
@@ -48,6 +51,8 @@ export interface SentMessage {
   readonly turnId?: string | undefined;
   /** For the log and the history. */
   readonly requestId: string;
+  /** The request's span; null while traces are off. */
+  readonly span: Span | null;
 }
 
 /** The turn that answers a message; `replayed` if an earlier request with the same key began it. */
@@ -76,7 +81,7 @@ export async function converse(principal: Principal, sent: SentMessage, services
       return { turn: await awaitAnswer(started.runner, startedAt, services), replayed: false };
     }
     const joined = await join(session, started.remembered.resultId, services);
-    if (joined !== null) return { turn: joined, replayed: true };
+    if (joined !== null) return { turn: linked(joined, sent.span), replayed: true };
   }
   throw new Failure('service_unavailable');
 }
@@ -87,15 +92,21 @@ export async function converse(principal: Principal, sent: SentMessage, services
  */
 async function joinOnly(
   principal: Principal,
-  { sessionId, remember }: SentMessage,
+  { sessionId, remember, span }: SentMessage,
   services: Services,
 ): Promise<AnsweringTurn> {
   const actor = await reachActor(principal, sessionId, services);
   const earlier =
     remember && (await actor.mailbox.post(() => services.host.sessions.earlier(principal.workspaceId, remember)));
   const joined = earlier && (await join(actor, earlier.resultId, services));
-  if (joined) return { turn: joined, replayed: true };
+  if (joined) return { turn: linked(joined, span), replayed: true };
   throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');
+}
+
+/** Links the span of a request that did not begin the turn to the turn's. */
+export function linked(turn: FoundTurn, span: Span | null): FoundTurn {
+  if (span !== null && turn.traceparent !== null) span.link(turn.traceparent);
+  return turn;
 }
 
 /** Describes the turn that the principal's message requests. */
@@ -122,6 +133,14 @@ export function wantedTurn(
     historyTokensMax: assistant.record.model.historyTokensMax,
     model: new AssistantModel(assistant.record, actor.record, services, sent),
     reports: new LoggedReports(sent.requestId, sent.sessionId, services),
+    span:
+      sent.span?.child({
+        kind: 'turn',
+        workspaceId: actor.record.workspaceId,
+        assistantId: assistant.record.id,
+        assistantName: assistant.record.name,
+        sessionId: sent.sessionId,
+      }) ?? null,
   };
 }
 
@@ -236,6 +255,7 @@ export async function findTurn(
     messageId: turn.messageId,
     log: await host.remote.follow(place),
     endedAt: null,
+    traceparent: turn.traceparent ?? null,
   });
   // A turn that a call has requested early is hidden from all others.
   if (turn.status === 'streaming')
@@ -253,6 +273,7 @@ export async function findTurn(
     messageId: turn.messageId,
     log: TurnLog.replay(stored.text ?? '', terminal, stored.calls),
     endedAt: stored.turn.endedAt,
+    traceparent: turn.traceparent ?? null,
   };
 }
 
@@ -263,4 +284,5 @@ const turnInFlight = (runner: TurnInFlight): FoundTurn => ({
   messageId: runner.messageId,
   log: runner.log,
   endedAt: null,
+  traceparent: runner.traceparent,
 });

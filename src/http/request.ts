@@ -8,6 +8,7 @@ import type { Services } from '../conversation/services.ts';
 import type { BudgetName, By, SignIn } from '../store/store.ts';
 import type { TokenClaims } from '../access/socket-tokens.ts';
 import type { VisitorClaims } from '../access/visitor-tokens.ts';
+import type { Span } from '../base/tracing.ts';
 import type { Shape } from '../base/wire.ts';
 import type { TSchema } from 'typebox';
 
@@ -74,6 +75,8 @@ export type ClientHead = RequestHead & Pick<Answerable, 'onGone'>;
 
 export interface Request<C = Caller, Query = unknown, Body = unknown> {
   readonly requestId: string;
+  /** The request's span; null while traces are off. */
+  readonly span: Span | null;
   readonly head: ClientHead;
   readonly caller: C;
   /** The path's parameters, percent-decoded. */

@@ -28,13 +28,14 @@ const loader = new URL('./load.mjs', import.meta.url);
 /** Location of the built command, as `import` expects it. */
 export const bundleUrl = pathToFileURL(bundle).href;
 
-/** Packages of the embedded voice. A bundle must build where they are not installed. */
+/** Packages of the embedded voice and of traces. A bundle must build where they are not installed. */
 const optional = [
   'onnxruntime-node',
   'llama-tokenizer-js',
   '@bjorn3/browser_wasi_shim',
   '@evan/opus',
   'wasm-media-encoders',
+  '@opentelemetry/*',
 ];
 
 /** Files in the folder of the script that requires them. */

@@ -76,6 +76,7 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   await services.tools.close();
   await http.close();
   await services.signIns.close();
+  await services.tracer?.close();
   await services.store.close();
   await supervisor?.leave();
   await service?.close(closeGraceMs);

@@ -171,6 +171,8 @@ export interface Model {
   readonly provider: string;
   /** Whether an assistant needs a credential to use it. */
   readonly needsCredential: boolean;
+  /** The address of a credential without a base URL; absent for a provider within the process. */
+  readonly defaultBaseUrl?: string;
   /** The wishes for an answer that the provider has; absent where it has none. */
   readonly obeys?: { readonly forcedCalls: boolean; readonly formats: readonly AnswerFormat['type'][] };
   /** Whether the provider accepts this model name; absent if it accepts any. */

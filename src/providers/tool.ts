@@ -1,5 +1,6 @@
 /** The interface to an assistant's tools (contract 13). The kinds of tools are in `tool/`. */
 import { codePoints, indexAfter } from '../base/text.ts';
+import type { Span } from '../base/tracing.ts';
 import type { EntryStep, ToolError } from '../base/tool-errors.ts';
 import type { ToolOffer } from './model.ts';
 
@@ -42,6 +43,8 @@ export interface ToolInvocation {
   readonly context: ToolCallContext;
   /** Whether the turn of the tool call still runs here, asked before a retry. Absent for a tool call outside a turn. */
   stands?(): Promise<boolean>;
+  /** The call's span, whose `traceparent` the tool receives; null while traces are off. */
+  readonly span?: Span | null;
 }
 
 export interface FailedResult {

@@ -402,6 +402,8 @@ export interface Turn {
    * Absent before its end, and without tool calls.
    */
   readonly calls?: { readonly made: number; readonly sent: number };
+  /** The turn's span, as a header `traceparent` (contract 16). Absent while traces are off. */
+  readonly traceparent?: string;
 }
 
 /** The index of a turn's first message. */

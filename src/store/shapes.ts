@@ -94,6 +94,7 @@ const turn = new RecordShape(
     'unasked',
     'calls',
     'cachedInputTokens',
+    'traceparent',
   ],
 );
 

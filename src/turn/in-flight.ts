@@ -14,6 +14,8 @@ export interface TurnInFlight extends StoppableTurn {
   readonly isSpoken: boolean;
   /** Whether only a call knows of it: it was started before the person had finished. */
   readonly isHidden: boolean;
+  /** The turn's span; null while traces are off. */
+  readonly traceparent: string | null;
 }
 
 /** A session's actor with its turn in flight. */

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
+import type { Tracer } from '../base/tracing.ts';
 import type { Store } from '../store/store.ts';
 import type { RemoteTurns } from './remote-turns.ts';
 import type { Inspector } from '../actors/inspector.ts';
@@ -27,6 +28,8 @@ export interface SessionsOptions {
   mark(): string;
   /** The load of the event loop, for the beat of output; always busy if it is left out. */
   readonly loopLoad: LoopLoad | undefined;
+  /** Null while traces are off. */
+  readonly tracer: Tracer | null;
   /** The longest time that a turn may run, in milliseconds. */
   readonly turnMsMax: number;
 }

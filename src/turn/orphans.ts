@@ -27,6 +27,7 @@ import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import { endSettlement, overTurn, sealSettlement, withdrawn, type Settlement } from '../host/link-budget.ts';
 import type { Takeovers } from './takeovers.ts';
+import { endWith, type TracedStep, type Tracer } from '../base/tracing.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
 
 /**
@@ -43,6 +44,8 @@ const endings = {
 export interface OrphansOptions extends WithdrawalsOptions {
   readonly withdrawals: Withdrawals;
   readonly takeovers: Takeovers;
+  /** Null while traces are off. */
+  readonly tracer: Tracer | null;
 }
 
 /** States in order of precedence: an ended session does not expire. */
@@ -179,7 +182,7 @@ async function callsLeft(store: Store, place: TurnPlace, { answered }: Turn, now
 
 /** Decides from the session's state how the turn ended, and stores that end. */
 async function seal(
-  { store, clock, inspector, mark }: OrphansOptions,
+  { store, clock, inspector, mark, tracer }: OrphansOptions,
   stored: Versioned<Session>,
   { seized, turn, output, hidden, calls, reopened }: Orphan,
 ): Promise<{ record: Session; finished: Finished }> {
@@ -208,7 +211,7 @@ async function seal(
   const basis = { version: stored.version, mark: stored.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
     const { session: record, ...settled } = withdrawn({ ...moved, messageCount: firstIndexOf(turn) }, turn);
-    const finished = await store.turns.withdraw({
+    const step = {
       session: record,
       ...basis,
       turn,
@@ -216,7 +219,8 @@ async function seal(
       ...settled,
       ...(reopened && { amends: reopened }),
       nowMs,
-    });
+    };
+    const finished = await inTraceOf(turn, 'withdraw', store, store.turns.withdraw(step), tracer);
     if (finished.outcome === 'finished') machine.publish(decision, finished.version, nobody);
     return { record, finished };
   }
@@ -247,7 +251,20 @@ async function seal(
     ...(calls.amends && { amends: calls.amends }),
     nowMs,
   };
-  const finished = await store.turns.finish(step);
+  const finished = await inTraceOf(turn, 'finish', store, store.turns.finish(step), tracer);
   if (finished.outcome === 'finished') machine.publish(decision, finished.version, nobody);
   return { record: settledSession, finished };
+}
+
+/** Traces a step of the store below the turn's span, which has died with the turn's process. */
+function inTraceOf<T>(
+  { traceparent }: Turn,
+  step: TracedStep,
+  { name: store }: Store,
+  sent: Promise<T>,
+  tracer: Tracer | null,
+): Promise<T> {
+  if (tracer !== null && traceparent !== undefined)
+    endWith(tracer.begin({ kind: 'step', step, store }, { parent: traceparent }), sent);
+  return sent;
 }

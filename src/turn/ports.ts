@@ -17,6 +17,7 @@ import {
   type TurnPast,
 } from '../store/store.ts';
 import type { Inspector } from '../actors/inspector.ts';
+import type { Span } from '../base/tracing.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Approved } from './pending-tool-calls.ts';
 import type { LeaseEvents } from './lease.ts';
@@ -158,6 +159,8 @@ export interface TurnParts {
   readonly steps: TurnSteps;
   readonly model: TurnModel;
   readonly reports: TurnReports;
+  /** The turn's span; null while traces are off. */
+  readonly span: Span | null;
   readonly clock: Clock;
   readonly pace: Pace;
   /** The call that speaks the reply; null if it is only read. */
@@ -200,8 +203,20 @@ export const terminalFor = (outcome: TurnResult, usage: ModelUsage, calls: reado
   return { type: 'failed', errorCode: outcome.errorCode };
 };
 
+/** The code of the error of a turn that has ended: its own, or the one in the answer to its chat. */
+export function errorOf(status: TurnStatus, end: TurnEnd, refusal: ChatRefusal | null): string | null {
+  if (status === 'failed') return end.type === 'failed' ? end.errorCode : oursEnd.errorCode;
+  return status === 'withdrawn' && refusal !== null ? refusalCodes[refusal] : null;
+}
+
+const refusalCodes: Readonly<Record<ChatRefusal, string>> = {
+  withdrawn: 'assistant_unavailable',
+  late: 'api_error',
+  unavailable: 'service_unavailable',
+};
+
 /** An end that is a fault of ours: also one that a failover lost. */
-export const oursEnd: TurnEnd = { type: 'failed', errorCode: 'api_error' };
+export const oursEnd = { type: 'failed', errorCode: 'api_error' } as const satisfies TurnEnd;
 
 /** The end that another process has stored, as an event of the turn's machine has it. */
 export function endOfFate(fate: Fate | null | 'unknown'): Extract<TurnEvent, { type: 'fate' }>['end'] {

@@ -10,6 +10,7 @@ import { ToolCallRounds, type ToolCallEvents } from './tool-calls.ts';
 import type { PreparedRequest } from '../assistant/model.ts';
 import { sumOf, type TurnParts } from './ports.ts';
 import type { TurnLog } from './log.ts';
+import { RoundTrace } from './round-trace.ts';
 
 /** The turn, as its rounds report to it. */
 export interface RoundEvents extends ToolCallEvents {
@@ -47,6 +48,8 @@ export class ModelRounds implements ModelSink {
   #said = '';
   #saidPoints = 0;
   readonly #whole = new WholePoints();
+  /** The newest round's; null while traces are off. */
+  #trace: RoundTrace | null = null;
 
   constructor(turn: RoundEvents, log: TurnLog, parts: TurnParts) {
     this.#turn = turn;
@@ -79,16 +82,20 @@ export class ModelRounds implements ModelSink {
     const { calls } = this;
     if (prepared === null) return this.failed('credential');
     if (prepared.leftOut > 0 && calls === null) this.noteLeftOut(prepared.leftOut);
-    if (this.#turn.listens) this.model = prepared.start(this, calls?.messages ?? [], calls?.mayCall ?? true);
+    if (!this.#turn.listens) return;
+    const { span, clock } = this.#parts;
+    if (span !== null) this.#trace = new RoundTrace(span.child(prepared.describe()), clock);
+    this.model = prepared.start(this, calls?.messages ?? [], calls?.mayCall ?? true);
   }
 
   #newCalls(approved: TurnParts['steps']['approved'] = null): ToolCallRounds {
-    const { model, steps, clock } = this.#parts;
-    return new ToolCallRounds(this.#turn, model.tools, steps, this.#log, clock, approved);
+    const { model, steps, clock, span } = this.#parts;
+    return new ToolCallRounds(this.#turn, model.tools, steps, this.#log, clock, approved, span);
   }
 
   text(piece: string): void {
     if (!this.#turn.listens) return;
+    this.#trace?.piece();
     const whole = this.#within(this.#whole.take(piece));
     if (whole === '') return;
     if (this.#parts.speaker !== null) {
@@ -114,6 +121,7 @@ export class ModelRounds implements ModelSink {
 
   usage(usage: ModelUsage): void {
     this.counted = sumOf(this.#spent, usage);
+    this.#trace?.usage(usage);
   }
 
   noteOffered(taken: OfferTaken): void {
@@ -122,6 +130,7 @@ export class ModelRounds implements ModelSink {
 
   call({ name, arguments: text }: { readonly name: string; readonly arguments: string }, opaque?: OpaqueFields): void {
     if (!this.#turn.listens) return;
+    this.#trace?.piece(true);
     this.calls ??= this.#newCalls();
     this.calls.ask(name, text, opaque);
   }
@@ -131,6 +140,7 @@ export class ModelRounds implements ModelSink {
   }
 
   end(cut?: AnswerCut): void {
+    this.#trace?.answered(cut);
     if (!this.#turn.listens) return;
     const { speaker } = this.#parts;
     const rest = this.#whole.rest();
@@ -142,6 +152,7 @@ export class ModelRounds implements ModelSink {
   }
 
   failed(reason: ModelFailure): void {
+    this.#trace?.end({ error: reason });
     this.#turn.failed(reason);
   }
 
@@ -162,5 +173,11 @@ export class ModelRounds implements ModelSink {
   cancel(): void {
     this.calls?.cancel();
     this.model?.cancel();
+    this.endSpan();
+  }
+
+  /** Ends the span of a round that the turn does not wait for any more. */
+  endSpan(): void {
+    this.#trace?.end();
   }
 }

@@ -27,6 +27,7 @@ import { codePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
 import {
   endOfFate,
+  errorOf,
   faultOf,
   oursEnd,
   results,
@@ -115,6 +116,10 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     this.#rounds = new ModelRounds(this, this.log, parts);
     this.#writer = new Writer(this.log, this, (position, text) => parts.steps.append(position, text), parts);
     parts.steps.open(this);
+  }
+
+  get traceparent(): string | null {
+    return this.#parts.span?.traceparent ?? null;
   }
 
   /** Resolves once the turn is sealed or withdrawn, or another process owns it, with the cause. */
@@ -327,7 +332,15 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     if (!final.has(to)) return;
     this.#ended.announce();
     this.#guard(() => reports.over(to as TurnStatus));
+    this.#guard(() => this.#endSpan(to as TurnStatus));
     this.#guard(() => inspector.life('passivated', this.identity, this.machine));
+  }
+
+  #endSpan(status: TurnStatus): void {
+    const { span } = this.#parts;
+    if (span === null) return;
+    this.#rounds.endSpan();
+    span.end({ error: errorOf(status, this.#terminal, this.#context.refusal) });
   }
 
   #causeOf(type: TurnEvent['type']): Cause {

@@ -5,6 +5,7 @@
 import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
+import type { Span } from '../base/tracing.ts';
 import { codePoints } from '../base/text.ts';
 import type { AnswerCut, ModelMessage } from '../providers/model.ts';
 import { modelToolCall, resultText } from '../providers/model/history.ts';
@@ -71,6 +72,7 @@ export class ToolCallRounds implements CallsMade {
   readonly #steps: TurnSteps;
   readonly #log: TurnLog;
   readonly #clock: Clock;
+  readonly #span: Span | null;
   readonly #rounds: Round[] = [];
   #approved: Approved | null;
   #asked: RequestedCall[] = [];
@@ -93,6 +95,7 @@ export class ToolCallRounds implements CallsMade {
     log: TurnLog,
     clock: Clock,
     approved: Approved | null = null,
+    span: Span | null = null,
   ) {
     this.#turn = turn;
     this.#tools = tools;
@@ -100,6 +103,7 @@ export class ToolCallRounds implements CallsMade {
     this.#log = log;
     this.#clock = clock;
     this.#approved = approved;
+    this.#span = span;
   }
 
   /** Ends the model's round; returns whether it contains tool calls. `cut`: the reason why the round is incomplete. */
@@ -174,6 +178,7 @@ export class ToolCallRounds implements CallsMade {
       this.made.push(...calls);
       this.#asked = [];
       this.#kept = undefined;
+      for (const call of calls) if (call.status === 'failed') this.#spanOf(call)?.end({ error: traceError(call) });
       if (this.#turn.calls) this.#turn.noted();
     } catch (error) {
       this.#turn.unstored(error);
@@ -228,6 +233,7 @@ export class ToolCallRounds implements CallsMade {
 
   async #run(running: Running): Promise<void> {
     const { call, offered, controller } = running;
+    const span = this.#spanOf(call);
     const result = await this.#tools.call(
       offered,
       call.id,
@@ -235,7 +241,9 @@ export class ToolCallRounds implements CallsMade {
       this.#turn.turnId,
       controller.signal,
       () => this.#stands(),
+      span,
     );
+    span?.end({ error: traceError(result) });
     if (this.#over) return;
     const ended = (running.ended = this.#with(call, result));
     try {
@@ -248,6 +256,13 @@ export class ToolCallRounds implements CallsMade {
     this.#running = this.#running.filter((other) => other !== running);
     this.#log.mark({ kind: 'ended', call: ended });
     if (this.#running.length === 0) this.#end();
+  }
+
+  /** The span of a tool call, with the name of an offered function alone. */
+  #spanOf({ id: callId, name }: ToolCall): Span | null {
+    if (this.#span === null) return null;
+    const offered = this.#tools.find(name);
+    return this.#span.child({ kind: 'tool', callId, name: offered && name, isMcp: offered?.kind === 'mcp' });
   }
 
   /**
@@ -379,6 +394,10 @@ export class ToolCallRounds implements CallsMade {
     }
   }
 }
+
+/** The error of a tool call as its span has it. */
+const traceError = (call: { readonly status: string; readonly error?: ToolCall['error'] }): string | null =>
+  call.status === 'completed' ? null : call.error === 'refused' ? 'tool_error' : (call.error ?? call.status);
 
 /** The reason for the model why its provider has cut the arguments. */
 const cutReasonOf = (cut: AnswerCut): string =>

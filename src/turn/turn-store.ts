@@ -36,6 +36,7 @@ import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './port
 import type { LiveSession } from './in-flight.ts';
 import { terminalOf, type TurnLog } from './log.ts';
 import type { Withdrawals } from './withdrawals.ts';
+import { tracedStep, type Span } from '../base/tracing.ts';
 
 /**
  * A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease
@@ -59,6 +60,8 @@ export interface LeasedTurn {
   readonly cause: Cause;
   /** The bound of the history for the model, in estimated tokens; the default if it is left out. */
   readonly historyTokensMax: number | undefined;
+  /** The turn's span; null while traces are off. */
+  readonly span: Span | null;
 }
 
 /** The parts that the turns of a process share. */
@@ -101,6 +104,7 @@ export class StoredTurnSteps implements TurnSteps {
   #releasing: Promise<void> | null = null;
   /** The number of the session's messages that were not sent to the model: at first, those that were not even read. */
   #leftOut: number;
+  #appends = 0;
 
   constructor(begun: LeasedTurn, reports: TurnReports, parts: TurnStoreParts) {
     const { before, turn, history } = begun;
@@ -147,13 +151,16 @@ export class StoredTurnSteps implements TurnSteps {
   }
 
   append(position: number, text: string): Promise<AppendResult> {
+    this.#appends++;
     if (this.#lease !== null) return this.#lease.append(position, text);
     // The place comes last: V8 makes new hidden classes with each object that gets further fields behind a spread.
     return this.#parts.store.turns.append({ fence: this.#begun.fence, position, text, ...this.#place });
   }
 
   step(from: number, calls: readonly ToolCall[], amends?: AmendedMessage): Promise<AppendResult> {
-    return this.#parts.store.turns.step({ fence: this.#begun.fence, from, calls, amends, ...this.#place });
+    const { store } = this.#parts;
+    const { fence, span } = this.#begun;
+    return tracedStep(span, 'step', store, store.turns.step({ fence, from, calls, amends, ...this.#place }));
   }
 
   /** Sends one step at a time: positions that are released meanwhile wait for the next. */
@@ -210,6 +217,12 @@ export class StoredTurnSteps implements TurnSteps {
       cause,
     );
     if (finished === 'fenced') return finished;
+    this.#begun.span?.set({
+      inputTokens,
+      outputTokens,
+      ...(cachedInputTokens && { cachedInputTokens }),
+      appends: this.#appends,
+    });
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored
     // output may be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
     if (tail !== null && finished.version === basis.version + 2) {
@@ -272,7 +285,7 @@ export class StoredTurnSteps implements TurnSteps {
   }
 
   #withdrawLater(past: TurnPast): void {
-    const { before, basis, turn, fence, remember, cause } = this.#begun;
+    const { before, basis, turn, fence, remember, cause, span } = this.#begun;
     this.#parts.withdrawals.add({
       workspaceId: before.workspaceId,
       turn,
@@ -282,6 +295,7 @@ export class StoredTurnSteps implements TurnSteps {
       cause,
       past,
       reports: this.#reports,
+      span,
     });
   }
 
@@ -359,10 +373,10 @@ export class StoredTurnSteps implements TurnSteps {
     settled: readonly SettledLimit[] | undefined,
   ): Promise<Finished> {
     const { store, clock } = this.#parts;
-    const { turn, fence } = this.#begun;
+    const { turn, fence, span } = this.#begun;
     const { version, mark } = basis;
-    if (ending.kind === 'withdraw')
-      return store.turns.withdraw({
+    if (ending.kind === 'withdraw') {
+      const step = {
         session,
         version,
         mark,
@@ -372,13 +386,15 @@ export class StoredTurnSteps implements TurnSteps {
         nowMs: clock.now(),
         ...(ending.amends && { amends: ending.amends }),
         ...(settled && { settled }),
-      });
+      };
+      return tracedStep(span, 'withdraw', store, store.turns.withdraw(step));
+    }
     const { message, tail, nowMs, cutAt, amends } = ending;
     const step: Unsealed<FinishTurn> = { session, version, mark, move, fence, turn: ending.turn, message, tail, nowMs };
     if (cutAt !== null) step.cutAt = cutAt;
     if (amends !== undefined) step.amends = amends;
     if (settled !== undefined) step.settled = settled;
-    return store.turns.finish(step);
+    return tracedStep(span, 'finish', store, store.turns.finish(step));
   }
 }
 

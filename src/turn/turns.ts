@@ -29,6 +29,7 @@ import { nobody } from '../actors/cause.ts';
 import { StoredTurnSteps, type LeasedTurn, type TurnStoreParts } from './turn-store.ts';
 import type { TurnModel } from '../assistant/model.ts';
 import type { Speaker, TurnReports } from './ports.ts';
+import type { Span } from '../base/tracing.ts';
 import type { SessionDecision } from '../host/session-actor.ts';
 import type { LiveSession } from './in-flight.ts';
 import { sameBody, type Sessions } from './sessions.ts';
@@ -62,6 +63,8 @@ export interface WantedTurn {
   readonly historyTokensMax?: number | null | undefined;
   readonly model: TurnModel;
   readonly reports: TurnReports;
+  /** The span of the turn that may begin; null while traces are off. */
+  readonly span?: Span | null;
   /** The call that speaks the reply; left out if it is only read. */
   readonly speaker?: Speaker;
   /** Whether a call requests the turn early, so that nobody may see it yet. */
@@ -329,6 +332,7 @@ export class Turns {
     if (wanted.speaker !== undefined) turn.spoken = true;
     if (answered !== null) turn.answered = answered.calls;
     if (wanted.message === null) turn.unasked = true;
+    if (wanted.span) turn.traceparent = wanted.span.traceparent;
     const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax, answered);
     if (begun === null || 'kind' in begun) return begun;
     const { basis, fence, userMessage, approved } = begun;
@@ -345,6 +349,7 @@ export class Turns {
       remember: wanted.remember,
       cause,
       historyTokensMax: wanted.historyTokensMax ?? undefined,
+      span: wanted.span ?? null,
     };
     return { kind: 'started', runner: this.#run(leased, wanted) };
   }
@@ -409,6 +414,7 @@ export class Turns {
       step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
     if (admitted !== null) step.asked = admitted.asked;
     if (wanted.speaker !== undefined) step.released = wanted.isEarly ? -1 : 0;
+    const sentAt = this.#options.clock.monotonic();
     let answer: Begun;
     try {
       answer = await store.turns.begin(step);
@@ -426,10 +432,13 @@ export class Turns {
           remember,
           cause,
           reports,
+          span: wanted.span ?? null,
         });
       throw error;
     }
     if (answer.outcome === 'begun') {
+      wanted.span?.set({ turnId: turn.id });
+      wanted.span?.child({ kind: 'step', step: 'begin', store: store.name }, sentAt).end();
       actor.committed(session, answer.version);
       actor.publish(decision, cause);
       if (admitted !== null) visitors.noteAccepted(session, at + wanted.use!.placeMsMax, cause);
@@ -474,6 +483,7 @@ export class Turns {
       steps,
       model,
       reports,
+      span: wanted.span ?? null,
       speaker,
       clock,
       inspector,

@@ -28,6 +28,7 @@ import type { Inspector } from '../actors/inspector.ts';
 import { pendingOf, reopened } from './pending-tool-calls.ts';
 import { withdrawn, type Settlement } from '../host/link-budget.ts';
 import type { TurnReports } from './ports.ts';
+import { tracedStep, type Span } from '../base/tracing.ts';
 
 /** A turn to withdraw. */
 export interface Withdrawal {
@@ -44,6 +45,8 @@ export interface Withdrawal {
   readonly past?: TurnPast;
   /** Receives a fault in the program, which ends the attempts: a retry does not repair it. */
   readonly reports: Pick<TurnReports, 'ourFault'>;
+  /** The turn's span; null while traces are off. */
+  readonly span?: Span | null;
 }
 
 export interface WithdrawalsOptions {
@@ -171,7 +174,7 @@ export class Withdrawals {
    */
   async #withdrawn(pending: Pending): Promise<boolean> {
     const { store } = this.#options;
-    const { workspaceId, turn: draft, basis, remember, cause = nobody, past } = pending.withdrawal;
+    const { workspaceId, turn: draft, basis, remember, cause = nobody, past, span = null } = pending.withdrawal;
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const stored = await store.sessions.read(workspaceId, draft.sessionId);
       if (stored === null) return true;
@@ -198,7 +201,7 @@ export class Withdrawals {
         remember,
         move: moveOf(decision, stored.version + 1, at, cause, session.machine, past),
       };
-      const answer: Finished = await store.turns.withdraw(step);
+      const answer: Finished = await tracedStep(span, 'withdraw', store, store.turns.withdraw(step));
       if (answer.outcome === 'finished') {
         machine.publish(decision, answer.version, cause);
         return true;

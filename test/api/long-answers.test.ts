@@ -233,7 +233,17 @@ t.test('a fault before anything was sent is a failure, and afterwards the answer
   sendReply(
     exchange,
     reply,
-    { requestId: 'req_1', path: '/', startedAt: 0, route: null, caller: null, rate: null, site: null },
+    {
+      requestId: 'req_1',
+      path: '/',
+      startedAt: 0,
+      route: null,
+      caller: null,
+      rate: null,
+      site: null,
+      span: null,
+      failure: null,
+    },
     services,
   );
   await settled();

@@ -67,6 +67,8 @@ const course = {
   caller: null,
   rate: null,
   site: null,
+  span: null,
+  failure: null,
 };
 const services = { metrics: { limited: { inc: () => {} } } } as unknown as Parameters<typeof refusal>[2];
 

@@ -2,6 +2,7 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import { pino } from 'pino';
 import { draftSnapshot } from '../../src/host/assistants.ts';
+import type { SpanStart } from '../../src/base/tracing.ts';
 import type { LiveSession } from '../../src/turn/in-flight.ts';
 import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
@@ -44,7 +45,7 @@ export class StagedModel implements TurnModel {
 
   prepare(conversation: readonly Message[]): PreparedRequest {
     this.conversation = conversation;
-    return { leftOut: 0, start: (sink) => this.#start(sink) };
+    return { leftOut: 0, start: (sink) => this.#start(sink), describe };
   }
 
   #start(sink: ModelSink): ModelStream {
@@ -53,6 +54,15 @@ export class StagedModel implements TurnModel {
     return { cancel: () => void (this.cancelled = true) };
   }
 }
+
+export const describe = (): SpanStart => ({
+  kind: 'round',
+  provider: 'scripted',
+  model: 'scripted',
+  outputTokensMax: null,
+  temperature: null,
+  address: null,
+});
 
 /** The tools of an assistant that has none. */
 export const noTools: TurnTools = {

@@ -137,6 +137,7 @@ export class SimulatedHost {
       ids,
       log,
       metrics,
+      tracer: null,
       store,
       host,
       models,

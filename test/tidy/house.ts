@@ -189,6 +189,19 @@ export const rooms: readonly Room[] = [
     'A program that carries all from one store to another names both, and serves nobody.',
   ),
   room(
+    'traces',
+    ['src/operations/tracing.ts', 'src/operations/tracing/'],
+    ['base', 'package.json'],
+    "OpenTelemetry's packages and names are here alone: the rest tells a span its facts.",
+    [
+      '@opentelemetry/api',
+      '@opentelemetry/exporter-trace-otlp-proto',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace-base',
+      'node:module',
+    ],
+  ),
+  room(
     'doctor',
     ['src/operations/doctor.ts', 'src/operations/doctor/'],
     ['operations', 'engines', 'access', 'providers', 'store', 'base', 'package.json'],

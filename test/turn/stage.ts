@@ -2,7 +2,7 @@
 import { nobody } from '../../src/actors/cause.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 import type { ModelStream, ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
-import { noTools } from '../host/scene.ts';
+import { describe, noTools } from '../host/scene.ts';
 import type { AppendResult, ToolCall } from '../../src/store/store.ts';
 import type { TurnFault } from '../../src/base/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
@@ -98,6 +98,7 @@ export class Stage {
           leave: () => void this.left++,
         },
         speaker,
+        span: null,
         model: { prepare: () => this.#prepare(), tools: this.tools },
         reports: {
           leftOut: () => {},
@@ -130,7 +131,7 @@ export class Stage {
     };
     this.#prepare = () => {
       if (fault !== null) throw fault;
-      return credential ? { leftOut: 0, start } : null;
+      return credential ? { leftOut: 0, start, describe } : null;
     };
     this.runner.start();
     return this;

@@ -1,5 +1,6 @@
 /** Begins a call on its session, and its turns, with the refusals that a chat has (contract 18). */
 import { Failure } from '../../base/errors.ts';
+import type { Span } from '../../base/tracing.ts';
 import type { SocketFacts } from '../../host/sockets.ts';
 import { LinkRefused } from '../../host/visitors.ts';
 import { StoreUnavailable, type Session, type SpokenVoice } from '../../store/store.ts';
@@ -20,6 +21,8 @@ export interface SpokenMessage {
   /** Whether the model is asked before the person has finished. */
   readonly isEarly: boolean;
   readonly requestId: string;
+  /** The span of the request that opened the call; null while traces are off. */
+  readonly span: Span | null;
 }
 
 /**

@@ -7,6 +7,7 @@ import type { CallContext, CallEvent, CallOutcome } from '../../../machines/call
 import type { TurnEnding } from '../../../machines/turn.ts';
 import { steadyTime, type Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
+import type { Span } from '../../base/tracing.ts';
 import type { CallMessage, WireState } from '../../base/wire.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
@@ -46,6 +47,8 @@ export interface CallOptions {
   readonly session: Session;
   readonly ready: ReadyVoice;
   readonly requestId: string;
+  /** The span of the request that opened the call; null while traces are off. */
+  readonly span: Span | null;
   readonly services: Services;
   readonly wire: CallWire;
 }
@@ -192,6 +195,10 @@ export class Call implements SpeechPort, ReplyPort {
 
   get requestId(): string {
     return this.#options.requestId;
+  }
+
+  get span(): Span | null {
+    return this.#options.span;
   }
 
   get ready(): ReadyVoice {

@@ -1,5 +1,6 @@
 /** The call as its workers see it: its machine, its client and its time (contract 18). */
 import type { CallContext, CallEvent } from '../../../machines/call.ts';
+import type { Span } from '../../base/tracing.ts';
 import type { CallMessage } from '../../base/wire.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { Session } from '../../store/store.ts';
@@ -15,6 +16,8 @@ export interface CallPort {
   readonly assistant: AssistantActor;
   readonly principal: Principal;
   readonly requestId: string;
+  /** The span of the request that opened the call; null while traces are off. */
+  readonly span: Span | null;
   readonly ready: ReadyVoice;
   readonly settings: CallSettings;
   /** The time of the call in milliseconds: setting the wall clock does not change it. */

@@ -11,7 +11,7 @@ import type { SpeechInput } from './speech-input.ts';
 import type { TurnFinisher } from './turn-finisher.ts';
 
 export interface TurnStarterOptions {
-  readonly port: Pick<CallPort, 'services' | 'session' | 'principal' | 'requestId' | 'now' | 'send'>;
+  readonly port: Pick<CallPort, 'services' | 'session' | 'principal' | 'requestId' | 'span' | 'now' | 'send'>;
   readonly speech: SpeechInput;
   readonly finisher: TurnFinisher;
   newReply(early: boolean): Reply;
@@ -88,12 +88,12 @@ export class TurnStarter {
 
   async #ask(reply: Reply, words: Words | null): Promise<void> {
     const { port, finisher } = this.#options;
-    const { principal, session, requestId, services } = port;
+    const { principal, session, requestId, span, services } = port;
     const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
     const isEarly = reply.context.early;
     const begun = await beginTurn(
       principal,
-      { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly, requestId },
+      { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly, requestId, span },
       services,
     );
     if ('refusal' in begun) return this.#refused(reply, begun);

@@ -56,7 +56,7 @@ async function reach(
 
 /** `GET /call`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
 export async function openCall(
-  { caller, query, requestId, services }: Request<TokenCaller, CallQuery>,
+  { caller, query, requestId, span, services }: Request<TokenCaller, CallQuery>,
   upgrade: Upgrade,
   headers: ResponseHeaders,
 ): Promise<void> {
@@ -81,7 +81,7 @@ export async function openCall(
   if (upgrade.gone) return;
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
   const socket = new CallSocket(
-    { ...(await beginCall(session, facts, services)), principal, assistant, ready, requestId, services },
+    { ...(await beginCall(session, facts, services)), principal, assistant, ready, requestId, span, services },
     settings,
   );
   upgrade.onGone(() => socket.closed());

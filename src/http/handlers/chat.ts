@@ -15,6 +15,7 @@ export async function chat(request: Request<PrincipalCaller, unknown, ChatBody>)
     params,
     body,
     requestId,
+    span,
     services,
   } = request;
   const sessionId = params.id!;
@@ -24,7 +25,7 @@ export async function chat(request: Request<PrincipalCaller, unknown, ChatBody>)
   const remember = idempotencyOf(request, principal, `/sessions/${sessionId}/chat`);
   const { turn, replayed } = await converse(
     principal,
-    { sessionId, text: body.message ?? null, answers, remember, requestId },
+    { sessionId, text: body.message ?? null, answers, remember, requestId, span },
     services,
   );
   return streamReply(

@@ -65,14 +65,14 @@ export async function reachTool(
 
 /** Asks the assistant. A refusal, and a turn that did not complete, are results too. */
 export async function callTool(
-  { caller: { principal }, requestId, services }: Request<PrincipalCaller>,
+  { caller: { principal }, requestId, span, services }: Request<PrincipalCaller>,
   assistant: AssistantActor,
   given: unknown,
   asker: Asker,
 ): Promise<CallToolResult> {
   try {
     const { message, session_id: sessionId = null } = askArguments.parse(given ?? {});
-    return resultOf(await ask(principal, { assistant, message, sessionId, requestId }, asker, services));
+    return resultOf(await ask(principal, { assistant, message, sessionId, requestId, span }, asker, services));
   } catch (error) {
     if (error instanceof Failure) return { content: [{ type: 'text', text: error.message }], isError: true };
     throw error;

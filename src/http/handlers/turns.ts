@@ -13,9 +13,10 @@ export async function abortTurn({ caller, params, requestId, services }: Request
 }
 
 export async function turnEvents(request: Request<PrincipalCaller, { after?: number }>): Promise<Reply> {
-  const { caller, params, services } = request;
+  const { caller, params, span, services } = request;
   const cursor = cursorOf(request);
-  const turn = await conversation.reachTurn(caller.principal, params.id!, params.turn_id!, services);
+  const found = await conversation.reachTurn(caller.principal, params.id!, params.turn_id!, services);
+  const turn = conversation.linked(found, span);
   if (cursor.position !== null && cursor.position > turn.log.stored)
     throw new Failure('invalid_field', { field: cursor.field });
   return streamReply(turn, { cursor: cursor.position, channel: caller.principal.channel }, services);

@@ -17,6 +17,7 @@ export async function chatCompletions(request: Request<PrincipalCaller, unknown,
     body,
     head,
     requestId,
+    span,
     services,
   } = request;
   const conversation = conversationOf(head);
@@ -30,7 +31,7 @@ export async function chatCompletions(request: Request<PrincipalCaller, unknown,
   const { session, turn, replayed, ended } = await converseThroughAdapter(
     principal,
     assistant,
-    { ...message, settings, conversation, remember, requestId },
+    { ...message, settings, conversation, remember, requestId, span },
     services,
   );
   if (!replayed) abortOnLeave(principal, session.id, turn, requestId, (callback) => head.onGone(callback), services);

@@ -68,7 +68,7 @@ async function socketOn(
   session: Session,
   assistant: AssistantActor,
   ready: Awaited<ReturnType<typeof readyVoice>>,
-  { caller: { principal }, query, head, requestId, services }: Request<KeyCaller, RealtimeQuery>,
+  { caller: { principal }, query, head, requestId, span, services }: Request<KeyCaller, RealtimeQuery>,
 ): Promise<RealtimeSocket> {
   const { ids, clock } = services;
   const facts = {
@@ -84,6 +84,7 @@ async function socketOn(
     assistant,
     ready,
     requestId,
+    span,
     services,
     model: query.model,
     isBeta: asksForBeta(head),

@@ -26,6 +26,7 @@ export async function createResponse(request: Request<PrincipalCaller, unknown, 
     body,
     head,
     requestId,
+    span,
     services,
   } = request;
   checkPlace(body);
@@ -53,7 +54,18 @@ export async function createResponse(request: Request<PrincipalCaller, unknown, 
   const begun = await respond(
     principal,
     assistant,
-    { ...message, settings, model: body.model, session, previous, stored, echoed: echoedOf(body), remember, requestId },
+    {
+      ...message,
+      settings,
+      model: body.model,
+      session,
+      previous,
+      stored,
+      echoed: echoedOf(body),
+      remember,
+      requestId,
+      span,
+    },
     services,
   );
   const { turn, replayed, ended } = begun;

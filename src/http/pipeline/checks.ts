@@ -7,7 +7,7 @@ import { refusedByDrain, type Services } from '../../conversation/services.ts';
 import { queryObject } from '../../base/wire.ts';
 import { checkUnwanted } from './body.ts';
 import { callers } from './callers.ts';
-import type { Course } from './reply.ts';
+import { beginSpan, type Course } from './reply.ts';
 import type { RequestHead } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
 
@@ -38,7 +38,11 @@ export function checkRequest(
   const kind = callers[route.caller];
 
   // 2. Authentication.
-  const known = promptly(kind.recognise(head, params, services, course), (caller) => (course.caller = caller));
+  const known = promptly(kind.recognise(head, params, services, course), (caller) => {
+    course.caller = caller;
+    beginSpan(head, course, services);
+    return caller;
+  });
 
   // 3. The caller's budgets.
   const charged = promptly(known, (caller) => kind.charge(caller, route, course, services, head));
@@ -70,6 +74,7 @@ function checkContent(
     const body = route.takesBytes ? undefined : route.body === null ? checkUnwanted(json) : route.body.parse(json);
     return {
       requestId: course.requestId,
+      span: course.span,
       head,
       route,
       caller: course.caller!,

@@ -13,6 +13,7 @@ import { isLink, isLinkFile, jsonType, type Caller, type OperatorCaller, type Re
 import type { Recording } from '../../conversation/services.ts';
 import { StoreUnavailable, type Taken } from '../../store/store.ts';
 import { clientAddress } from '../../access/client-address.ts';
+import type { Span } from '../../base/tracing.ts';
 
 /** The facts known of a request so far. */
 export interface Course {
@@ -26,6 +27,10 @@ export interface Course {
   rate: { readonly ceiling: number; readonly taken: Taken } | null;
   /** Headers that say which sites may read the answer; null where none may. */
   site: ResponseHeaders | null;
+  /** Null while traces are off, and before the caller is known. */
+  span: Span | null;
+  /** The code of the failure that answers it; null without one. */
+  failure: string | null;
 }
 
 /** The course of a request that has just arrived. */
@@ -37,7 +42,26 @@ export const beginCourse = ({ path }: Pick<RequestHead, 'path'>, { ids, clock }:
   caller: null,
   rate: null,
   site: null,
+  span: null,
+  failure: null,
 });
+
+/** Orchestrators ask for these every few seconds, and a trace of them shows nothing. */
+const untraced: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
+/**
+ * Begins the span of a request, unless it has one: once its caller is known, since the header of a valid key alone names
+ * the parent (contract 16).
+ */
+export function beginSpan(head: RequestHead, course: Course, { tracer = null }: Recording): void {
+  const { route, requestId, startedAt, caller } = course;
+  if (tracer === null || course.span !== null || untraced.has(route?.path ?? '')) return;
+  const given = caller?.kind === 'key' ? head.headers('traceparent') : [];
+  course.span = tracer.begin(
+    { kind: 'request', method: head.method, route: route?.path ?? null, requestId },
+    { parent: given.length === 1 ? given[0]! : null, startedAt },
+  );
+}
 
 type WholeReply = Exclude<Reply, { stream: unknown }>;
 type TextReply = Extract<Reply, { text: string }>;
@@ -62,6 +86,7 @@ export function replyToFailure(error: unknown, head: RequestHead, course: Course
  */
 export function refusal(failure: Refusal, course: Course, services: Recording, limiter: Limiter = 'turns'): TextReply {
   const { status } = failure.row;
+  course.failure = failure.row.code;
   if (failure.cause !== undefined)
     services.log.error({ request_id: course.requestId, err: failure.cause }, 'request failed');
   if (status === 429) countRefused(failure, course, services, limiter);
@@ -255,15 +280,18 @@ function isRepeatedCheck(route: Route | null, status: number, log: Log): boolean
   return isRepeated;
 }
 
-/** Writes the request's log line and counts it in the metrics. */
+/** Writes the request's log line, counts it in the metrics and ends its span. */
 export function record(exchange: Answerable, status: number, course: Course, services: Recording): void {
   const { route, caller } = course;
   services.metrics.requests.inc(route?.path ?? 'unknown', status);
+  beginSpan(exchange, course, services);
+  course.span?.end({ status, error: course.failure });
   services.log[isRepeatedCheck(route, status, services.log) ? 'debug' : 'info']({
     request_id: course.requestId,
     method: exchange.method,
     route: route?.path ?? null,
     status,
+    trace_id: course.span?.traceId,
     duration_ms: Math.round((services.clock.monotonic() - course.startedAt) * 1000) / 1000,
     key_id: caller?.kind === 'key' ? caller.principal.id : undefined,
     workspace_id: caller?.kind === 'key' ? caller.principal.workspaceId : undefined,

@@ -39,6 +39,7 @@ export function anthropicModel(http: ProviderHttp): Model {
   return {
     provider: 'anthropic',
     needsCredential: true,
+    defaultBaseUrl,
     obeys: { forcedCalls: true, formats: ['json_schema'] },
     tryKey: ({ baseUrl, apiKey }) =>
       tryKey(http, baseUrl ?? defaultBaseUrl, { 'x-api-key': apiKey, 'anthropic-version': version }),

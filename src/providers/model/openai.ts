@@ -39,6 +39,7 @@ export function openaiModel(http: ProviderHttp): Model {
   return {
     provider: 'openai',
     needsCredential: true,
+    defaultBaseUrl,
     obeys: { forcedCalls: true, formats: ['json_object', 'json_schema'] },
     tryKey: ({ baseUrl, apiKey }) => tryKey(http, baseUrl ?? defaultBaseUrl, { authorization: `Bearer ${apiKey}` }),
     start(request, sink) {

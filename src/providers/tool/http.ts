@@ -37,7 +37,7 @@ export const invokeHttpTool = (
 function postOf(
   tool: ToolAccess,
   name: string,
-  { callId, arguments: values, context }: ToolInvocation,
+  { callId, arguments: values, context, span }: ToolInvocation,
   nowMs: number,
 ): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, metadata, claimed } = context;
@@ -55,6 +55,7 @@ function postOf(
   };
   const body = JSON.stringify({ type: 'tool.call', timestamp: new Date(nowMs).toISOString(), data });
   const { secrets, headers } = tool;
+  const traceparent = span?.sentTraceparent;
   const signed = signatureHeaders(callId, Math.floor(nowMs / 1000), body, secrets);
   return {
     ...addressOf(tool),
@@ -63,6 +64,7 @@ function postOf(
       accept: 'application/json, text/plain;q=0.9',
       'idempotency-key': callId,
       ...signed,
+      ...(traceparent && { traceparent }),
       ...headers,
     },
     body,

@@ -8,6 +8,7 @@ import type { McpConnection } from './mcp/connection.ts';
 import { McpConnections } from './mcp/connections.ts';
 import type { Exchange, Outcome } from './mcp/exchange.ts';
 import { failureAt, isSessionLost, staysUsable, type EntryFailure } from './mcp/handshake.ts';
+import { modernVersion, type Protocol } from './mcp/messages.ts';
 import { parameterHeaders } from './mcp/parameter-headers.ts';
 import { listPage, toolCallResult } from './mcp/result.ts';
 import { failed, sendWithin, type CutReason, type Sent } from './sending.ts';
@@ -25,7 +26,7 @@ export class McpTools {
   invoke(
     tool: ToolAccess,
     { name, parameters }: InvokedFunction,
-    { callId, arguments: values, context, stands }: ToolInvocation,
+    { callId, arguments: values, context, stands, span }: ToolInvocation,
     signal: AbortSignal,
   ): Promise<ToolResult> {
     const { sessionId, visitor, claimed } = context;
@@ -34,6 +35,7 @@ export class McpTools {
       ...(sessionId !== null && { 'parley/session_id': sessionId }),
       'parley/visitor': visitor,
       ...(claimed && { 'parley/claimed': claimed }),
+      ...(span?.sentTraceparent && { traceparent: span.sentTraceparent }),
     };
     return sendWithin(
       this.#clock,
@@ -41,12 +43,14 @@ export class McpTools {
       signal,
       (end) => {
         const attempt = new Attempt(this.#connections, tool);
-        const ask = (connection: McpConnection): Exchange =>
-          connection.ask(
+        const ask = (connection: McpConnection): Exchange => {
+          span?.set({ protocolVersion: versionOf(connection.protocol) });
+          return connection.ask(
             'tools/call',
             { name, arguments: values, _meta },
             { headers: parameterHeaders(parameters, values), once: true },
           );
+        };
         void attempt
           .run(async (connection) => attempt.ask(ask(connection)))
           .then(
@@ -147,6 +151,8 @@ class Attempt {
     this.#exchange?.cut();
   }
 }
+
+const versionOf = (protocol: Protocol): string => (protocol.era === 'modern' ? modernVersion : protocol.version);
 
 const cutOutcome: Outcome = { kind: 'failure', error: 'timeout', again: 'never', didNotAct: true };
 

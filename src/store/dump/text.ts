@@ -308,6 +308,7 @@ const turn = row('turn', {
     answered: Type.Optional(Type.Object({ index: Whole(), ids: Type.Array(Name()), approved: Type.Array(Name()) })),
     unasked: Type.Optional(Type.Literal(true)),
     calls: Type.Optional(Type.Object({ made: Whole(), sent: Whole() })),
+    traceparent: Type.Optional(Type.String({ pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' })),
   } satisfies Fields<Turn>),
   begun: Answered(),
   finished: Nullable(Answered()),

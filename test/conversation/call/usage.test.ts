@@ -58,6 +58,7 @@ function opened(
       actor: new SocketActor<CallEvent, CallOutcome>(callKind, facts, new Inspector(), () => {}),
       session: session as never,
       requestId: 'req_a',
+      span: null,
       services: services as never,
     },
     ...{
