@@ -59,8 +59,11 @@ export const signInFailures = {
   },
 } as const satisfies Readonly<Record<string, SignInFailure>>;
 
-/** The page of a failure, with the id of the request, under which the log has the cause. */
-export const failedSignInPage = ({ title, advice }: SignInFailure, requestId: string): string =>
+/**
+ * The page of a failure, with the id of the request, under which the log has the cause. `to`: the page of the console
+ * that the person came from.
+ */
+export const failedSignInPage = ({ title, advice }: SignInFailure, requestId: string, to: string): string =>
   html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -74,8 +77,8 @@ export const failedSignInPage = ({ title, advice }: SignInFailure, requestId: st
 <h1>${title}</h1>
 <p>${advice}</p>
 <nav>
-<a href="/console/api/oidc">Try again</a>
-<a href="/console/sign-in">Other ways to sign in</a>
+<a href="/console/api/oidc?to=${encodeURIComponent(to)}">Try again</a>
+<a href="/console/sign-in?to=${encodeURIComponent(to)}">Other ways to sign in</a>
 </nav>
 <small>Request ${requestId}</small>
 </main>

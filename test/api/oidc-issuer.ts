@@ -87,6 +87,8 @@ export class OidcIssuer {
       findAccount: (_: unknown, sub: string) =>
         this.accounts[sub] && { accountId: sub, claims: () => ({ sub, ...this.accounts[sub] }) },
       async loadExistingGrant({ oidc }: any) {
+        const known = oidc.session.grantIdFor(oidc.client.clientId);
+        if (known !== undefined) return oidc.provider.Grant.find(known);
         const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId });
         grant.addOIDCScope('openid profile email groups');
         await grant.save();

@@ -1,7 +1,8 @@
 /** Signing in to the console by OpenID Connect (contract 22): the way to the issuer, and the way back. */
 import { clientAddress } from '../../access/client-address.ts';
 import { cookieOf, cookieText } from '../../access/cookies.ts';
-import { grantOf } from '../../access/oidc-roles.ts';
+import type { BegunSignIn } from '../../access/begun-sign-ins.ts';
+import { grantOf, type Grant } from '../../access/oidc-roles.ts';
 import { mayUseCookie, returnOrigin } from '../../access/own-origins.ts';
 import { signInEnd } from '../../access/sign-ins.ts';
 import { claimOf } from '../../base/claims.ts';
@@ -49,18 +50,27 @@ function issuerName({ issuer }: OidcSettings): string {
 export async function beginOidc({ head, requestId, services }: Request<NobodyCaller>): Promise<Reply> {
   const { provider, begun } = oidcOf(services);
   const { config, clock } = services;
+  const way: Way = { requestId, to: pathOf(head), setCookie: null };
   const origin = returnOrigin(head, config);
-  if (origin === null) return failed('insecure', requestId);
+  if (origin === null) return failed('insecure', way);
   const drawn = begun.draw(head);
   const binding = { ...drawn, redirectUri: `${origin}/console/api/oidc/callback` };
-  let location: string;
   try {
-    location = await provider.begin(binding);
+    const location = await provider.begin(binding);
+    const sealed = { ...binding, to: way.to, replaces: await signInBefore(head, services) };
+    return redirect(location, begun.keep(drawn.state, sealed, secondsOf(clock.now())));
   } catch (error) {
-    return failedAtIssuer(error, requestId, services);
+    return failedAtIssuer(error, way, services);
   }
-  const sealed = { ...binding, to: pathOf(head), replaces: await signInBefore(head, services) };
-  return redirect(location, begun.keep(drawn.state, sealed, secondsOf(clock.now())));
+}
+
+/** The facts that the page of a failure needs. */
+interface Way {
+  readonly requestId: string;
+  /** The page of the console that the person came from. */
+  readonly to: string;
+  /** The header that removes the cookie of the sign-in that has failed; null without one. */
+  readonly setCookie: string | null;
 }
 
 /** The page of the console that the sign-in leads back to. */
@@ -81,47 +91,56 @@ async function signInBefore(head: RequestHead, { config, signIns }: Services): P
 /** Signs the person in whom the issuer has sent back. */
 export async function finishOidc({ head, requestId, services }: Request<NobodyCaller>): Promise<Reply> {
   const { provider, begun } = oidcOf(services);
-  const { config, clock, failedSignIns, signIns } = services;
+  const { config, clock, failedSignIns } = services;
   const { rules } = config.oidc!;
   const address = clientAddress(head, config.trustedProxies);
   const state = new URLSearchParams(head.query).get('state') ?? '';
   const found = begun.find(head, state, secondsOf(clock.now()));
-  if (found === null) {
-    const seconds = failedSignIns.take(address);
-    return seconds === null ? failed('unknown', requestId) : throttled(seconds, requestId, services);
-  }
-  const wait = failedSignIns.reserve(address);
-  if (wait !== null) return throttled(wait, requestId, services);
+  const way: Way = { requestId, to: found?.to ?? '/console', setCookie: begun.forget(state) };
+  const seconds = found === null ? failedSignIns.take(address) : failedSignIns.reserve(address);
+  if (seconds !== null) return throttled(seconds, way, services);
+  if (found === null) return failed('unknown', way);
   let identity: Identity;
   try {
-    identity = await provider.finish(
-      head.query,
-      { state, ...found },
-      rules.map(({ claim }) => claim),
-    );
+    const claims = rules.map(({ claim }) => claim);
+    identity = await provider.finish(head.query, { state, ...found }, claims);
   } catch (error) {
     if (!(error instanceof IdentityRefused)) failedSignIns.release(address);
-    return failedAtIssuer(error, requestId, services, begun.forget(state));
+    return failedAtIssuer(error, way, services);
   }
   failedSignIns.release(address);
   const grant = grantOf(rules, identity.claims, await namedWorkspaces(services));
-  // The console's API knows no other role yet.
-  if (grant?.role !== 'owner' || grant.workspaceId !== null) return failed('noRole', requestId, begun.forget(state));
-  const begunNow = await signIns.begin(
-    { name: nameOf(identity) },
-    { address, agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null },
-  );
-  if (found.replaces !== null) await signIns.end(found.replaces);
-  const seconds = signInEnd(begunNow.signIn) - secondsOf(clock.now());
-  return redirect(found.to, cookieText(signIns.cookieName, begunNow.cookie, seconds));
+  if (grant === null) return failed('noRole', way);
+  return admit(identity, grant, found, address, head, way, services);
 }
 
-/** The name of a person, on one line: the first of the claims that has a text. */
-function nameOf({ claims, subject }: Identity): string {
-  const names = ['name', 'preferred_username', 'email'].map((claim) => claimOf(claims, claim));
-  const name = [...names, subject].find((each) => typeof each === 'string' && each.trim() !== '') as string;
-  return firstLine(name.replace(/[\p{C}\p{Z}]+/gu, ' ').trim(), limits.nameCharactersMax);
+/** Begins the sign-in of a person who has a role. */
+async function admit(
+  identity: Identity,
+  grant: Grant,
+  { to, replaces }: BegunSignIn,
+  address: string,
+  head: RequestHead,
+  way: Way,
+  { signIns, clock }: Services,
+): Promise<Reply> {
+  // The console's API knows no other role yet.
+  if (grant.role !== 'owner' || grant.workspaceId !== null) return failed('noRole', way);
+  const agent = head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null;
+  const { signIn, cookie } = await signIns.begin({ name: nameOf(identity) }, { address, agent });
+  if (replaces !== null) await signIns.end(replaces);
+  return redirect(to, cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now())));
 }
+
+/** The name of a person in one line: the first of the claims that has a text. */
+function nameOf({ claims, subject }: Identity): string {
+  const names = [...['name', 'preferred_username', 'email'].map((claim) => claimOf(claims, claim)), subject];
+  const lines = names.map((name) => (typeof name === 'string' ? lineOf(name) : ''));
+  return lines.find((line) => line !== '') ?? 'somebody';
+}
+
+/** A text without line breaks, control characters and invisible ones. */
+const lineOf = (text: string): string => firstLine(text.replace(/[\p{C}\p{Z}]/gu, ' '), limits.nameCharactersMax);
 
 /** The workspaces that the rules name. */
 async function namedWorkspaces({ config, store }: Services): Promise<Workspace[]> {
@@ -141,21 +160,21 @@ async function namedWorkspaces({ config, store }: Services): Promise<Workspace[]
 }
 
 /** The answer for a failure at the issuer; its reason is in the log alone. */
-function failedAtIssuer(error: unknown, requestId: string, { log }: Services, setCookie: string | null = null): Reply {
+function failedAtIssuer(error: unknown, way: Way, { log }: Services): Reply {
   const isAway = error instanceof IssuerAway;
   if (!isAway && !(error instanceof IdentityRefused)) throw error;
-  log.warn({ request_id: requestId, why: error.message }, 'A sign-in by OpenID Connect failed at the issuer.');
-  return failed(isAway ? 'away' : 'refused', requestId, setCookie);
+  log.warn({ request_id: way.requestId, why: error.message }, 'A sign-in by OpenID Connect failed at the issuer.');
+  return failed(isAway ? 'away' : 'refused', way);
 }
 
-function throttled(seconds: number, requestId: string, { metrics }: Services): Reply {
+function throttled(seconds: number, way: Way, { metrics }: Services): Reply {
   metrics.limited.inc('authentication');
-  const reply = failed('throttled', requestId);
+  const reply = failed('throttled', way);
   return { ...reply, headers: { ...reply.headers, 'retry-after': String(seconds) } };
 }
 
-/** The page of a failure. `setCookie` removes the cookie of the sign-in that has failed. */
-function failed(name: keyof typeof signInFailures, requestId: string, setCookie: string | null = null): PageReply {
+/** The page of a failure. */
+function failed(name: keyof typeof signInFailures, { requestId, to, setCookie }: Way): Reply {
   const failure = signInFailures[name];
   return {
     status: failure.status,
@@ -165,11 +184,9 @@ function failed(name: keyof typeof signInFailures, requestId: string, setCookie:
       'content-security-policy': failedSignInPolicy,
       ...(setCookie !== null && { 'set-cookie': setCookie }),
     },
-    text: failedSignInPage(failure, requestId),
+    text: failedSignInPage(failure, requestId, to),
   };
 }
-
-type PageReply = Extract<Reply, { text: string }>;
 
 const redirect = (location: string, setCookie: string): Reply => ({
   status: 302,

@@ -29,6 +29,7 @@ export type CreatedKey = wire.CreatedKeyView;
 export type Budget = Key['budgets']['requests'];
 export type Person = Static<typeof wire.PersonView>;
 export type SignIn = Static<typeof wire.SignInView>;
+export type SignInOptions = wire.SignInOptionsView;
 export type SignInLink = Static<typeof wire.SignInLinkView>;
 export type Load = Static<typeof wire.LoadView>;
 export type LoadStep = Load['data'][number];

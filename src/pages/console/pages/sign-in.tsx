@@ -4,14 +4,14 @@
  */
 import { computed } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiFailure, ask } from '../api.ts';
+import { ApiFailure, ask, patiently } from '../api.ts';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Command } from '../parts/copy.tsx';
 import { Input } from '../parts/field.tsx';
 import { leaveConsole } from '../leaving.ts';
 import { isOther, person } from '../person.ts';
 import { address, decodedText, go, pathOf, segments } from '../route.ts';
-import type { Person } from '../types.ts';
+import type { Person, SignInOptions } from '../types.ts';
 
 const prefix = '#sign-in=';
 
@@ -51,10 +51,62 @@ async function signIn(token: string): Promise<void> {
     if (known === null) throw refusal;
     now = known;
   }
+  enter(now);
+}
+
+/** Shows a person who has signed in the page that they came from. */
+function enter(now: Person): void {
   if (isOther(now)) leaveConsole();
-  const to = back();
+  const to = destination();
   person.value = now;
-  go(to.startsWith('/console') && !to.startsWith(pathOf('sign-in')) ? to : pathOf(), { replace: true });
+  go(to, { replace: true });
+}
+
+/** The page of the console that a sign-in leads to. */
+function destination(): string {
+  const to = back();
+  return to.startsWith('/console') && !to.startsWith(pathOf('sign-in')) ? to : pathOf();
+}
+
+/**
+ * The way to the issuer of OpenID Connect, where the server has one. A page that waits beneath with what was typed stays:
+ * the sign-in is in another tab, and the page continues when the person is back here.
+ */
+function Issuer({ again }: { again: boolean }) {
+  const [name, setName] = useState<string | null>(null);
+  const [left, setLeft] = useState(false);
+  useEffect(() => {
+    const leaving = new AbortController();
+    patiently(() => ask<SignInOptions>('/sign-in'), leaving.signal).then(
+      ({ oidc }) => setName(oidc?.name ?? null),
+      () => {},
+    );
+    return () => leaving.abort();
+  }, []);
+  useEffect(() => {
+    // The page as it was before comes back with the browser's own Back.
+    const back = () => setLeft(false);
+    const look = () => void (again && left && ask<Person>('/me').then(enter, () => {}));
+    addEventListener('pageshow', back);
+    addEventListener('focus', look);
+    return () => {
+      removeEventListener('pageshow', back);
+      removeEventListener('focus', look);
+    };
+  }, [again, left]);
+  if (name === null) return null;
+  return (
+    <a
+      class="button primary"
+      href={`/console/api/oidc?to=${encodeURIComponent(destination())}`}
+      target={again ? '_blank' : undefined}
+      rel="noopener"
+      aria-busy={left && !again}
+      onClick={() => setLeft(true)}
+    >
+      {left && !again ? `Opening ${name} …` : `Sign in with ${name}`}
+    </a>
+  );
 }
 
 /** The page as it was lies beneath, with all that was typed, and is not seen. */
@@ -117,6 +169,7 @@ export function SignIn({ again = false }: { again?: boolean }) {
   return (
     <Frame class="sign-in">
       <h1>parley</h1>
+      {!byLink && <Issuer again={again} />}
       <form onSubmit={(event) => void submit(event)}>
         {again && <p>The sign-in has ended. What was typed on this page is kept until you are back.</p>}
         {link !== null && token === null && (
