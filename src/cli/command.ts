@@ -7,6 +7,7 @@ import { registerConsole } from './console.ts';
 import { registerCredentials } from './credentials.ts';
 import { registerTools } from './tools.ts';
 import { registerDoctor } from './doctor.ts';
+import { registerVisitors } from './erasing.ts';
 import { registerExport } from './export.ts';
 import { exitCode, failureJson, failureLine } from './exit.ts';
 import { registerImport } from './import.ts';
@@ -78,6 +79,7 @@ function commandOf(io: Io): Command {
     registerCredentials,
     registerTools,
     registerSessions,
+    registerVisitors,
     registerUsage,
     registerWorkspaces,
     registerConsole,

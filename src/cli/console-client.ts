@@ -43,8 +43,8 @@ export class ConsoleClient {
     return this.#call('PATCH', path, body);
   }
 
-  delete(path: string): Promise<ConsoleAnswer<null>> {
-    return this.#call('DELETE', path);
+  delete<T = null>(path: string, timeoutMs?: number): Promise<ConsoleAnswer<T>> {
+    return this.#call('DELETE', path, undefined, timeoutMs);
   }
 
   /** Every item of a list, page by page. */

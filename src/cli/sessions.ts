@@ -11,6 +11,7 @@ import {
   type PageOptions,
 } from './connection.ts';
 import { segment } from './console-client.ts';
+import { addErase } from './erasing.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, printable, table, time } from './output.ts';
 
@@ -37,12 +38,14 @@ export function registerSessions(program: Command, io: Io): void {
       .description('show a session and its transcript; with --json as {"session", "transcript"}')
       .argument('<id>'),
   ).action(show(io));
+  addErase(sessions, io, 'sessions', 'erase a session with all that it holds; this cannot be undone');
 }
 
 const examples = `
 Examples:
   parley sessions list --assistant demo --status open
-  parley sessions show ses_01jm3k4q8z9v5x7w2r6t0y1n3b`;
+  parley sessions show ses_01jm3k4q8z9v5x7w2r6t0y1n3b
+  parley sessions erase ses_01jm3k4q8z9v5x7w2r6t0y1n3b`;
 
 const list =
   (io: Io) =>

@@ -133,6 +133,7 @@ t.test('--help prints every command and --version the version', async (t) => {
     'keys',
     'credentials',
     'sessions',
+    'visitors',
     'usage',
     'workspaces',
     'console',

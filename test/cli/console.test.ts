@@ -401,6 +401,25 @@ t.test('sessions: the list with its filters, and one with its whole transcript',
   t.strictSame(JSON.parse(json.stdout), { session, transcript: list(message, cut) });
 });
 
+t.test('an erasure prints its receipt', async (t) => {
+  const receipt = { object: 'erasure', at: 1767225600, sessions: 1, messages: 2, turns: 3, feedback: 1, tests: 0 };
+  const none = { ...receipt, sessions: 0, messages: 0, turns: 0, feedback: 0 };
+  const { env } = await fakeServer(t, {
+    ...workspaces,
+    [`DELETE ${base}/sessions/${session.id}`]: () => receipt,
+    [`DELETE ${base}/visitors/vis_1`]: () => ({ ...receipt, sessions: 40, feedback: 0 }),
+    [`DELETE ${base}/visitors/vis_2`]: () => none,
+  });
+  const printed = async (...args: string[]) => (await run(args, { env })).stdout;
+  t.equal(
+    await printed('sessions', 'erase', session.id),
+    `Erased ${session.id}: 1 session, 2 messages, 3 turns, 1 rating.\n`,
+  );
+  t.equal(await printed('visitors', 'erase', 'vis_1'), 'Erased vis_1: 40 sessions, 2 messages, 3 turns.\n');
+  t.equal(await printed('visitors', 'erase', 'vis_2'), 'Nothing of vis_2 is stored.\n');
+  t.strictSame(JSON.parse(await printed('visitors', 'erase', 'vis_2', '--json')), none);
+});
+
 t.test('usage: what was used, and its window', async (t) => {
   const none = {
     sessions: 0,

@@ -4,6 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir, readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,17 +40,44 @@ interface Place {
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
   rows(): Promise<Buffer>;
+  /** The bytes of its files after the remedy of docs/operating.md against bytes that remain. */
+  filesAfterRemedy(): Promise<Buffer>;
 }
 
 const places: Readonly<Record<string, (t: Test) => Promise<Place>>> = {
   async lmdb(t) {
     const folder = await temporaryFolder(t);
-    return { env: { PARLEY_STORE: 'lmdb:./data' }, folder, rows: () => rowsIn(join(folder, 'data')) };
+    const place: Place = {
+      env: { PARLEY_STORE: 'lmdb:./data' },
+      folder,
+      rows: () => rowsIn(join(folder, 'data')),
+      async filesAfterRemedy() {
+        await parley(place, 'export', '--out', 'parley.jsonl.gz');
+        await parley(place, 'import', '--from', 'parley.jsonl.gz', '--store', 'lmdb:./new');
+        return filesIn(join(folder, 'new'));
+      },
+    };
+    return place;
   },
   async redis(t) {
     const redis = await RedisServer.start(...appendOnly, '--rdbcompression', 'no');
     t.teardown(() => redis.stop());
-    return { env: { PARLEY_STORE: redis.url }, folder: await temporaryFolder(t), rows: () => rowsOf(redis.url) };
+    return {
+      env: { PARLEY_STORE: redis.url },
+      folder: await temporaryFolder(t),
+      rows: () => rowsOf(redis.url),
+      async filesAfterRemedy() {
+        const files = async () => filesIn((await redis.command('CONFIG', 'GET', 'dir')).split('\n')[1]!);
+        t.not(found(await files(), canaries).length, 0, 'the append-only file has them before');
+        await redis.command('BGREWRITEAOF');
+        await until(async () => !/aof_rewrite_\w+:1/.test(await redis.command('INFO', 'persistence')));
+        // Redis removes the earlier file in the background.
+        return until(async () => {
+          const bytes = await files();
+          return found(bytes, canaries).length === 0 && bytes;
+        });
+      },
+    };
   },
 };
 
@@ -93,6 +121,8 @@ for (const [name, open] of Object.entries(places)) {
     const again = await start(t, place);
     await lookFor(t, place, again, visitor);
     t.same(found(Buffer.from(again.stdout() + again.stderr()), canaries), [], 'the logs of the next process');
+    await again.stop();
+    t.same(found(await place.filesAfterRemedy(), canaries), [], 'the files, after what docs/operating.md says');
   });
 }
 
@@ -102,7 +132,7 @@ async function lookFor(t: Test, place: Place, house: House, visitor: string): Pr
   t.same(found(rows, canaries), [], 'the rows of the store');
   t.notOk(rows.includes(visitor), 'no row has the id of the visitor');
   t.same(/ses_\w{26}/.exec(rows.toString('latin1'))?.[0], undefined, 'no row has the id of a session');
-  t.same(found(await exported(place), canaries), [], 'an export');
+  t.same(found(await parley(place, 'export'), canaries), [], 'an export');
   t.same(found(Buffer.from((await house.ask('/metrics')).text), canaries), [], 'the metrics');
 }
 
@@ -228,9 +258,15 @@ async function rowsOf(url: string): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
+async function filesIn(folder: string): Promise<Buffer> {
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  return Buffer.concat(await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name)))));
+}
+
 const command = fileURLToPath(new URL('../../src/install/start.mjs', import.meta.url));
 
-function exported({ env, folder }: Place): Promise<Buffer> {
+/** Runs a command of parley; resolves with its output. */
+function parley({ env, folder }: Place, ...args: string[]): Promise<Buffer> {
   const { PATH, HOME, TMPDIR } = process.env;
   const options = {
     cwd: folder,
@@ -239,7 +275,7 @@ function exported({ env, folder }: Place): Promise<Buffer> {
     maxBuffer: 2 ** 28,
   } as const;
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, [command, 'export'], options, (error, stdout, stderr) =>
+    execFile(process.execPath, [command, ...args], options, (error, stdout, stderr) =>
       error === null ? resolve(stdout) : reject(new Error(String(stderr))),
     );
   });

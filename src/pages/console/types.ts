@@ -24,6 +24,7 @@ export type Usage = Static<typeof wire.UsageView>;
 export type Session = Static<typeof wire.SessionView>;
 export type ListedSession = Session & { readonly first_words?: string | null };
 export type ConsoleSession = Static<typeof wire.ConsoleSessionView>;
+export type Erasure = wire.ErasureView;
 export type Key = wire.KeyView;
 export type CreatedKey = wire.CreatedKeyView;
 export type Budget = Key['budgets']['requests'];

@@ -1,6 +1,7 @@
 /** People's flows in the console: with the keyboard alone, while things happen, and when the network fails. */
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
+import { linked, Visit } from '../link/visits.ts';
 import { settled, within, type Console, type Furnished } from './console.ts';
 
 export async function flows(t: Test, console: Console, full: Furnished): Promise<void> {
@@ -13,6 +14,7 @@ export async function flows(t: Test, console: Console, full: Furnished): Promise
   await inFull('a chart shows the state that the API has, and no other', theChart);
   await inFull('a lost connection is said and mended', lostConnection);
   await inFull('a transcript grows, and is text whatever was said', theTranscript);
+  await inFull('a session and a visitor are erased after a question, and the receipt is shown', erasing);
   await inFull('a trial is held beside the form, with its chart', theTrial);
   await inFull('the list of sessions is filtered by what stands in the address', theList);
   await inFull('rows of Sessions say what was said first and when, and the page how many there are', theRows);
@@ -235,6 +237,31 @@ async function theTranscript(t: Test, page: Page, { url, house }: Console, { ses
   await (await house.stream(`/sessions/${one.id}/chat`, { body: { message: 'Hi' } })).rest();
   await page.goto(url(house.workspaceId, 'sessions', one.id));
   t.match(await page.locator('.cut').textContent(), /the provider failed/, 'what was cut says why');
+}
+
+async function erasing(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  await linked(house, 'erased-in-console');
+  const visit = await Visit.to(house, 'erased-in-console');
+  const [first, second] = [await visit.session(), await visit.session()];
+  await visit.say(first);
+  const act = async (name: string, sessions: number): Promise<void> => {
+    await page.getByRole('button', { name, exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    t.match(await dialog.textContent(), /This cannot be undone/);
+    await dialog.getByRole('button', { name: `Erase the ${name === 'Erase' ? 'session' : 'visitor'}` }).click();
+    await page.getByRole('heading', { name: 'Erased' }).waitFor();
+    t.match(await page.locator('.facts').textContent(), `Sessions${sessions}`, 'the receipt has its counts');
+  };
+  await page.goto(url(house.workspaceId, 'sessions', first.id));
+  await act('Erase', 1);
+  t.equal((await visit.ask(`/sessions/${first.id}`)).status, 404);
+  await visit.session();
+  await page.goto(url(house.workspaceId, 'sessions', second.id));
+  await act('Erase visitor', 2);
+  const own = await house.session((await house.assistant({ name: 'nobody visits it' })).id);
+  await page.goto(url(house.workspaceId, 'sessions', own.id));
+  await page.getByRole('button', { name: 'Erase', exact: true }).waitFor();
+  t.equal(await page.getByRole('button', { name: 'Erase visitor' }).count(), 0, 'a session of a key has no visitor');
 }
 
 async function theTrial(t: Test, page: Page, { url, house }: Console, { assistant }: Furnished): Promise<void> {

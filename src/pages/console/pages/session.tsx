@@ -7,6 +7,7 @@ import { watch } from '../feed.ts';
 import { shortId } from '../format.ts';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
+import { Erase, Erased } from '../parts/erasing.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk, type Talk } from '../parts/talk.tsx';
 import { Waiting } from '../parts/tool-calls.tsx';
@@ -14,12 +15,13 @@ import { MomentText, Until } from '../parts/time.tsx';
 import { Unread } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
-import type { Assistant, ConsoleSession, Session } from '../types.ts';
+import type { Assistant, ConsoleSession, Erasure } from '../types.ts';
 
 export default function SessionPage() {
   const id = segments.value[2]!;
   const path = `${apiWorkspace()}/sessions/${id}`;
   const { value: session, failure } = useRead<ConsoleSession>(path);
+  const [erasure, setErasure] = useState<{ readonly of: string; readonly receipt: Erasure } | null>(null);
   const assistant = useRead<Assistant>(
     session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`,
   ).value;
@@ -29,6 +31,7 @@ export default function SessionPage() {
     session?.active_turn_id ?? null,
     `${session?.status} ${session?.active_turn_id ? '' : moved}`,
   );
+  if (erasure?.of === path) return <Erased receipt={erasure.receipt} />;
   if (session === undefined)
     return (
       <Unread
@@ -51,7 +54,7 @@ export default function SessionPage() {
         above={[inWorkspace('sessions'), 'Sessions']}
         state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}
       >
-        <Acts session={session} path={path} />
+        <Acts session={session} path={path} erased={(receipt) => setErasure({ of: path, receipt })} />
       </Head>
       <Facts
         of={[
@@ -122,11 +125,13 @@ function useMoved(id: string, path: string): number {
 }
 
 function Acts({
-  session: { id, status, active_turn_id: turn, active_call_id: call },
+  session: { id, status, active_turn_id: turn, active_call_id: call, link_visitor_id: visitor },
   path,
+  erased,
 }: {
-  session: Session;
+  session: ConsoleSession;
   path: string;
+  erased: (receipt: Erasure) => void;
 }) {
   const done = () => refresh(path);
   return (
@@ -147,6 +152,7 @@ function Acts({
       <Export id={id} path={path} />
       {turn !== null && <AbortTurn session={id} turn={turn} done={done} />}
       {status === 'open' && <EndSession session={id} done={done} />}
+      <Erase session={id} visitor={visitor ?? null} erased={erased} />
     </>
   );
 }
