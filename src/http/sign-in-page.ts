@@ -4,7 +4,7 @@ import { Html, html } from './reference/docs/html.ts';
 import { ground } from './reference/docs/style.ts';
 
 const style = `${ground}body { max-width: 440px; padding: 18vh 24px 64px; margin: 0 auto; }
-h1 { font-size: 20px; line-height: 1.3; letter-spacing: -.015em; margin: 0 0 8px; }
+h1 { font-size: 20px; line-height: 1.3; letter-spacing: -.015em; margin: 0 0 8px; text-wrap: balance; }
 p { margin: 0; color: var(--soft); }
 nav { display: grid; margin: 32px 0; border-top: 1px solid var(--line); }
 nav a { padding: 12px 0; border-bottom: 1px solid var(--line); }

@@ -68,9 +68,13 @@ export class OidcIssuer {
     };
   }
 
-  /** Answers 503 from now on. */
-  leave(): void {
-    this.#listener = (_request, response) => void response.writeHead(503).end();
+  /** Answers 503 from now on; `pages`: to servers alone, so that a person may still sign in there. */
+  leave({ pages = false } = {}): void {
+    const serve = this.#listener;
+    this.#listener = (request, response) =>
+      pages && /^\/(auth|interaction)/.test(request.url!)
+        ? serve(request, response)
+        : void response.writeHead(503).end();
   }
 
   #provider(): any {

@@ -68,13 +68,9 @@ function destination(): string {
   return to.startsWith('/console') && !to.startsWith(pathOf('sign-in')) ? to : pathOf();
 }
 
-/**
- * The way to the issuer of OpenID Connect, where the server has one. A page that waits beneath with what was typed stays:
- * the sign-in is in another tab, and the page continues when the person is back here.
- */
-function Issuer({ again }: { again: boolean }) {
+/** The name of the issuer of OpenID Connect; null where the server has none, or has not answered yet. */
+function useIssuer(): string | null {
   const [name, setName] = useState<string | null>(null);
-  const [left, setLeft] = useState(false);
   useEffect(() => {
     const leaving = new AbortController();
     patiently(() => ask<SignInOptions>('/sign-in'), leaving.signal).then(
@@ -83,6 +79,15 @@ function Issuer({ again }: { again: boolean }) {
     );
     return () => leaving.abort();
   }, []);
+  return name;
+}
+
+/**
+ * The way to the issuer. A page that waits beneath with what was typed stays: the sign-in is in another tab, and the
+ * page continues when the person is back here.
+ */
+function Issuer({ name, again }: { name: string; again: boolean }) {
+  const [left, setLeft] = useState(false);
   useEffect(() => {
     // The page as it was before comes back with the browser's own Back.
     const back = () => setLeft(false);
@@ -94,7 +99,6 @@ function Issuer({ again }: { again: boolean }) {
       removeEventListener('focus', look);
     };
   }, [again, left]);
-  if (name === null) return null;
   return (
     <a
       class="button primary"
@@ -166,10 +170,12 @@ export function SignIn({ again = false }: { again?: boolean }) {
   };
   const Frame = again ? 'div' : 'main';
   const byLink = token !== null || (kept !== null && failure !== null);
+  const offered = useIssuer();
+  const issuer = byLink ? null : offered;
   return (
     <Frame class="sign-in">
       <h1>parley</h1>
-      {!byLink && <Issuer again={again} />}
+      {issuer !== null && <Issuer name={issuer} again={again} />}
       <form onSubmit={(event) => void submit(event)}>
         {again && <p>The sign-in has ended. What was typed on this page is kept until you are back.</p>}
         {link !== null && token === null && (
@@ -192,7 +198,7 @@ export function SignIn({ again = false }: { again?: boolean }) {
           />
         )}
         <Failure failure={failure} advice={adviceOn} />
-        <button type="submit" class="primary" disabled={busy}>
+        <button type="submit" class={issuer === null ? 'primary' : undefined} disabled={busy}>
           {busy ? 'Signing in …' : 'Sign in'}
         </button>
       </form>
