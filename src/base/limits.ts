@@ -255,7 +255,7 @@ export const limits = {
   oidcFinishesMax: 32, // sign-ins at a time that wait for the issuer
   oidcAnswerBytesMax: 512 * 1024, // of one answer of the issuer
   oidcMs: 10_000, // for all answers of the issuer to one request of a browser
-  oidcDiscoveryMs: 10 * 60_000, // for which the issuer's description of itself is used
+  oidcDiscoveryMs: 10 * 60_000, // for which sign-ins are finished by the issuer's description of itself
   inspectRulesMax: 100, // of one watcher, by which it has changed its selection
   feedAskMs: 2_000, // how often a process with watchers says so to the others
   feedWantedMs: 5_000, // how long that counts

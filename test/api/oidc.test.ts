@@ -239,8 +239,8 @@ async function leaving(t: Test, scene: Scene): Promise<void> {
   const other = new CookieJar();
   const callback = await callbackOf(scene, other, 'ada');
   issuer.leave();
-  await isPage(t, await other.get(callback), 503);
   await isPage(t, await other.get(`${house.url}/console/api/oidc`), 503);
+  await isPage(t, await other.get(callback), 503);
   t.equal((await me(scene, jar)).status, 200);
   const { json } = await house.console('/sign-in-links', { body: { name: 'Grace' } });
   const token = new URL(json.url).hash.slice('#sign-in='.length);

@@ -40,6 +40,7 @@ export class OpenidProvider implements IdentityProvider {
     const library = await import('openid-client');
     const fetch = this.#fetch();
     try {
+      // Asked anew, because a page of ours is better than a browser that finds nobody there.
       const metadata = await this.#discover(library, fetch);
       return library.buildAuthorizationUrl(this.#configuration(library, metadata, fetch), {
         redirect_uri: redirectUri,
@@ -67,9 +68,13 @@ export class OpenidProvider implements IdentityProvider {
   async #finish(query: string, binding: SignInBinding, claims: readonly string[]): Promise<Identity> {
     const library = await import('openid-client');
     const fetch = this.#fetch();
-    const metadata = await this.#discover(library, fetch).catch((error: unknown) => {
-      throw asAway(error);
-    });
+    const known = this.#metadata;
+    const isFresh = known !== null && this.#options.clock.monotonic() < known.until;
+    const metadata = isFresh
+      ? known.value
+      : await this.#discover(library, fetch).catch((error: unknown) => {
+          throw asAway(error);
+        });
     try {
       return await this.#exchange(
         library,
@@ -117,14 +122,15 @@ export class OpenidProvider implements IdentityProvider {
     return issuerFetch(http, clock, allowPrivate);
   }
 
-  /** The issuer's description of itself, from the last request for it or a new one. */
-  async #discover(library: Library, fetch: Fetch): Promise<Metadata> {
-    const now = this.#options.clock.monotonic();
-    if (this.#metadata !== null && now < this.#metadata.until) return this.#metadata.value;
-    this.#discovery ??= this.#request(library, fetch).finally(() => (this.#discovery = null));
-    const value = await this.#discovery;
-    this.#metadata = { value, until: now + limits.oidcDiscoveryMs };
-    return value;
+  /** Requests the issuer's description of itself; calls that come meanwhile share the answer. */
+  #discover(library: Library, fetch: Fetch): Promise<Metadata> {
+    this.#discovery ??= this.#request(library, fetch)
+      .then((value) => {
+        this.#metadata = { value, until: this.#options.clock.monotonic() + limits.oidcDiscoveryMs };
+        return value;
+      })
+      .finally(() => (this.#discovery = null));
+    return this.#discovery;
   }
 
   async #request(library: Library, fetch: Fetch): Promise<Metadata> {

@@ -13,6 +13,8 @@ interface Flow {
   readonly provider: OpenidProvider;
   /** Begins and finishes a sign-in; `query` replaces parts of the callback's. */
   signIn(query?: Readonly<Record<string, string>>, claims?: readonly string[]): Promise<Identity>;
+  /** The same for a sign-in that has begun. */
+  finish: Flow['signIn'];
 }
 
 const binding = {
@@ -34,15 +36,18 @@ async function open(t: Test, conduct: Conduct = {}, clock = new WheelClock()): P
   const rules = [{ claim: 'groups', value: 'ops', role: 'owner', workspace: null } as const];
   const settings = { issuer: issuer.url, clientId: 'parley', clientSecret: 'secret', rules };
   const provider = new OpenidProvider({ settings, http, clock, allowPrivate: false });
+  const finish: Flow['finish'] = (query = {}, claims = ['groups']) => {
+    const sent = new URLSearchParams({ code: 'a code', state: binding.state, ...query });
+    return provider.finish(String(sent), { ...binding, nonce: 'a nonce' }, claims);
+  };
   return {
     issuer,
     provider,
     async signIn(query = {}, claims = ['groups']) {
-      const nonce = 'a nonce';
-      issuer.nonce = new URL(await provider.begin({ ...binding, nonce })).searchParams.get('nonce')!;
-      const sent = new URLSearchParams({ code: 'a code', state: binding.state, ...query });
-      return provider.finish(String(sent), { ...binding, nonce }, claims);
+      issuer.nonce = new URL(await provider.begin({ ...binding, nonce: 'a nonce' })).searchParams.get('nonce')!;
+      return finish(query, claims);
     },
+    finish,
   };
 }
 
@@ -219,22 +224,23 @@ t.test('an issuer that is slow or away ends the wait', async (t) => {
   await fails(t, provider.begin({ ...binding, nonce: 'a nonce' }), IssuerAway);
 });
 
-t.test('the description is requested once, and again after a failure', async (t) => {
-  const { issuer, signIn } = await open(t);
+t.test('the description is requested as sign-ins begin, and again after a failure', async (t) => {
+  const { issuer, signIn, finish } = await open(t);
   const descriptions = (): number => issuer.requests.filter((each) => each === 'discovery').length;
   await Promise.all([signIn(), signIn(), signIn()]);
-  await signIn();
-  t.equal(descriptions(), 1);
+  t.equal(descriptions(), 1, 'one request at a time');
+  await finish();
+  t.equal(descriptions(), 1, 'none on the way back');
   issuer.conduct = { answer: { token: text(502, '') } };
-  await fails(t, signIn(), IssuerAway);
+  await fails(t, finish(), IssuerAway);
   issuer.conduct = {};
-  await signIn();
+  await finish();
   t.equal(descriptions(), 2);
 
-  const late = await open(t, { answer: { discovery: text(503, '') } });
-  await fails(t, late.signIn(), IssuerAway);
-  late.issuer.conduct = {};
-  await t.resolves(late.signIn());
+  issuer.conduct = { answer: { discovery: text(503, '') } };
+  await fails(t, signIn(), IssuerAway);
+  issuer.conduct = {};
+  await t.resolves(signIn());
 });
 
 t.test('keys that the issuer rotates are valid at once, and the old ones are not', async (t) => {
