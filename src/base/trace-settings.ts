@@ -11,6 +11,13 @@ export interface TraceSettings {
   readonly queueMax: number;
 }
 
+const endpoints = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] as const;
+const protocols = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'] as const;
+const switches = ['OTEL_SDK_DISABLED', 'OTEL_TRACES_EXPORTER'] as const;
+
+/** The variables that can be refused, and those that turn traces off. */
+export const traceVariables: readonly string[] = [...endpoints, ...protocols, ...switches];
+
 /**
  * Reads the settings; null while no endpoint turns traces on. OpenTelemetry's packages read the other variables
  * themselves, and fall back to a default where a value is wrong; with a wrong endpoint or protocol they would send
@@ -18,7 +25,7 @@ export interface TraceSettings {
  */
 export function traceSettings(environment: Readonly<Record<string, string | undefined>>): TraceSettings | null {
   const read = (name: string): string => environment[name]?.trim() ?? '';
-  const variable = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'].find((name) => read(name));
+  const variable = endpoints.find((name) => read(name));
   const exporters = namesIn(read('OTEL_TRACES_EXPORTER') || 'otlp');
   if (variable === undefined || read('OTEL_SDK_DISABLED').toLowerCase() === 'true' || !exporters.includes('otlp'))
     return null;
@@ -27,7 +34,7 @@ export function traceSettings(environment: Readonly<Record<string, string | unde
     throw new SettingError(
       `${variable} must be http://HOST[:PORT] or https://…, not "${endpoint.replace(/^([^/]*\/\/).*@/, '$1…@')}".`,
     );
-  for (const name of ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']) {
+  for (const name of protocols) {
     const protocol = read(name);
     if (protocol !== '' && protocol !== 'http/protobuf')
       throw new SettingError(`${name} must be http/protobuf, which is all that parley sends, not "${protocol}".`);

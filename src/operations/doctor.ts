@@ -4,7 +4,7 @@ import { redacted, type Config } from '../base/config.ts';
 import { check, warn } from '../store/doctor/check.ts';
 import type { Check, Finding } from '../store/doctor/check.ts';
 import { port, managementPort } from './doctor/port.ts';
-import { engine, nodeVersion, settingsOf, type Environment } from './doctor/program.ts';
+import { engine, nodeVersion, settingsOf, traces, type Environment } from './doctor/program.ts';
 import { proxyPath } from './doctor/proxy-path.ts';
 import { examineRecords } from './doctor/records.ts';
 import { examineVoice } from './doctor/voice.ts';
@@ -33,6 +33,7 @@ export async function examine(environment: Environment, { clock, ids, url }: Exa
     if (ignored.length > 0) checks.push(check('variables', ignoredByServer(ignored)));
     checks.push(check('engine', await engine(config)), check('port', await port(config, clock)));
     if (config.managementPort !== null) checks.push(check('management-port', await managementPort(config, clock)));
+    if (config.traces !== null) checks.push(check('traces', traces(config)));
     const namesProxy = proxyNamedBy(config);
     if (namesProxy !== null && config.trustedProxies.length === 0)
       checks.push(check('proxies', hiddenAddresses(namesProxy)));

@@ -5,8 +5,10 @@ import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import type { Owner } from '../folders.ts';
 import { openCollector, treeOf, type Collector } from '../operations/tracing/collector.ts';
+import { opened } from './caller.ts';
 import { edges, leased, openHouse, type House } from './house.ts';
-import { begin, say, synthetic, until } from './talk.ts';
+import { openServer } from './mcp-server.ts';
+import { answered, begin, onProvider, say, synthetic, until } from './talk.ts';
 
 interface Scene {
   readonly collector: Collector;
@@ -376,4 +378,123 @@ t.test('a turn of each front stands under its request', async (t) => {
     const tree = treeOf(await collector.traceWith(`POST ${route}`));
     t.same(tree, [`POST ${route}`, '  invoke_agent Front', '    begin', '    chat tokens=1', '    finish'], route);
   }
+});
+
+for (const [era, version] of [
+  ['modern', '2026-07-28'],
+  ['legacy', '2025-06-18'],
+] as const)
+  t.test(`a call of an MCP server of the ${era} era is a client's span, and has its parent in _meta`, async (t) => {
+    const { collector, house } = await openScene(t);
+    const server = await openServer(t, era, {});
+    const path = `/workspaces/${house.workspaceId}/tools`;
+    const { json: tool } = await house.console(path, { body: { kind: 'mcp', name: 'Orders', url: server.url } });
+    await house.console(`${path}/${tool.id}/refresh`, { method: 'POST' });
+    const functions = [{ name: 'look_up', enabled: true }];
+    await house.console(`${path}/${tool.id}`, { method: 'PATCH', body: { functions } });
+    const assistant = await synthetic(house, 'call=look_up,tokens=1', { name: 'Remote', tool_ids: [tool.id] });
+    await (await begin(house, assistant.id)).stream.rest();
+    const spans = await collector.traceWith('invoke_agent Remote');
+    const call = spans.find(({ name }) => name === 'execute_tool look_up')!;
+    t.match(call, {
+      kind: 'client',
+      attributes: { 'mcp.method.name': 'tools/call', 'mcp.protocol.version': version, 'gen_ai.tool.name': 'look_up' },
+    });
+    const sent = server.got.filter(({ method }) => method === 'tools/call');
+    t.same(
+      sent.map(({ params }) => params._meta.traceparent),
+      [`00-${call.traceId}-${call.spanId}-01`],
+    );
+    t.same(
+      sent.map(({ headers }) => headers['traceparent']),
+      [undefined],
+    );
+  });
+
+t.test('no header of a trace goes to a provider of models', async (t) => {
+  const { collector, house } = await openScene(t);
+  const { provider, assistant } = await onProvider(t, house, (response) =>
+    answered(response, ['Hello'], { prompt_tokens: 7, completion_tokens: 2 }),
+  );
+  await (await begin(house, assistant.id, { headers: { traceparent } })).stream.rest();
+  const spans = await collector.traceWith('chat canary-model');
+  t.match(spans.find(({ name }) => name === 'chat canary-model')!.attributes, {
+    'gen_ai.provider.name': 'openai',
+    'server.address': '127.0.0.1',
+    'gen_ai.usage.input_tokens': 7,
+    'gen_ai.usage.output_tokens': 2,
+  });
+  t.ok(provider.requests.length > 0);
+  t.notMatch(JSON.stringify(provider.requests.map(({ headers }) => headers)), /traceparent/);
+});
+
+t.test("a visitor's turn begins a trace of its own", async (t) => {
+  const { collector, house } = await openScene(t);
+  const slug = 'public';
+  await synthetic(house, 'tokens=1', { name: 'Public', channels: { link: true }, link: { slug } });
+  const headers = { traceparent };
+  const { json: visitor } = await house.ask(`/p/${slug}/visitors`, { key: null, headers, body: { channel: 'link' } });
+  const ask = { key: visitor.token, headers };
+  const { json: session } = await house.ask(`/p/${slug}/sessions`, { ...ask, body: {} });
+  await (await house.stream(`/p/${slug}/sessions/${session.id}/chat`, { ...ask, body: { message: 'Hello' } })).rest();
+  const spans = await collector.traceWith('invoke_agent Public');
+  t.not(spans[0]!.traceId, given.trace);
+  t.same(treeOf(spans), [
+    'POST /p/{slug}/sessions/{id}/chat',
+    '  invoke_agent Public',
+    '    begin',
+    '    chat tokens=1',
+    '    finish',
+  ]);
+});
+
+t.test('the turns of a call are below the request that opened its socket', async (t) => {
+  const { collector, house } = await openScene(t);
+  const caller = await opened(house, { model: 'tokens=2', fields: { name: 'Spoken' } });
+  const playing = setInterval(() => caller.report(), 50);
+  t.teardown(() => clearInterval(playing));
+  for (const [index, text] of ['First', 'Second'].entries()) {
+    caller.send({ type: 'message', text });
+    await until(() => caller.heard.filter(({ type }) => type === 'turn.completed').length > index);
+  }
+  clearInterval(playing);
+  caller.socket.close();
+  const spans = await until(async () => {
+    const all = await collector.traceWith('invoke_agent Spoken');
+    return all.filter(({ name }) => name === 'invoke_agent Spoken').length === 2 && all;
+  });
+  const turn = ['  invoke_agent Spoken', '    begin', '    chat tokens=2', '    finish'];
+  t.same(treeOf(spans), ['GET /call', ...turn, ...turn]);
+  t.equal(spans[0]!.attributes['http.response.status_code'], 101);
+});
+
+t.test('the step that seals a turn of a dead process is in the trace of the turn', async (t) => {
+  const store: Record<string, string> = leased ? {} : { PARLEY_STORE: 'lmdb:./data' };
+  const { collector, house } = await openScene(t, store);
+  const assistant = await synthetic(house, 'hang_at=1', { name: 'Cut' });
+  const { id, stream } = await begin(house, assistant.id, { headers: { traceparent } });
+  await stream.next();
+  await stream.next();
+  await house.kill('SIGKILL');
+  stream.leave();
+  const next = await openHouse(t, { folder: house.folder, env: { ...collector.env, ...store } });
+  await until(async () => {
+    const { json } = await next.ask(`/sessions/${id}`, { key: house.key });
+    return json?.active_turn_id === null;
+  });
+  const seal = await until(() =>
+    collector.spans.find(({ name, traceId }) => name === 'finish' && traceId === given.trace),
+  );
+  t.notOk(
+    collector.spans.some(({ name }) => name.startsWith('invoke_agent')),
+    'its own span has died with it',
+  );
+  t.ok(seal.parentId !== '' && seal.parentId !== given.span, 'the parent is the span of the turn');
+  t.match(seal.attributes, { 'db.operation.name': 'finish', 'db.system.name': leased ? 'redis' : 'lmdb' });
+  const again = await next.stream(`/sessions/${id}/turns/${stream.turnId}/events`, { key: house.key });
+  await again.rest();
+  const resumed = await until(() =>
+    collector.spans.find(({ attributes }) => attributes['parley.request_id'] === again.headers.get('x-request-id')),
+  );
+  t.same(resumed.links, [seal.parentId]);
 });

@@ -2,9 +2,11 @@
 import about from '../../../package.json' with { type: 'json' };
 import { readConfig, SettingError, settings, type Config } from '../../base/config.ts';
 import { oidcVariables } from '../../base/oidc-settings.ts';
+import { traceVariables } from '../../base/trace-settings.ts';
 import { loadEngine } from '../../http/edge/uws/engine.ts';
 import type { Ids } from '../../base/ids.ts';
 import { readSecrets } from '../secrets.ts';
+import { checkTracePackages } from '../tracing.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
 
@@ -30,7 +32,8 @@ export function settingsOf(
     const problem = sentence(() => readConfig(values));
     if (problem === null) return;
     const named = variables.find((variable) => problem.startsWith(`${variable} `)) ?? variables[0]!;
-    const found = check('settings', fail(problem, `Correct ${named}: parley serve --help.`));
+    const place = traceVariables.includes(named) ? 'docs/settings.md has its values' : 'parley serve --help';
+    const found = check('settings', fail(problem, `Correct ${named}: ${place}.`));
     for (const variable of variables) wrong.set(variable, found);
   };
   tried({ PARLEY_STORE: store }, ['PARLEY_STORE']);
@@ -49,6 +52,7 @@ export function settingsOf(
     ),
     oidcVariables,
   );
+  tried(pick(environment, traceVariables), traceVariables);
   const config = usable
     ? readConfig(Object.fromEntries(Object.entries(environment).filter(([variable]) => !wrong.has(variable))))
     : null;
@@ -100,6 +104,14 @@ function sentence(run: () => unknown): string | null {
     if (error instanceof SettingError) return error.message;
     throw error;
   }
+}
+
+/** Whether traces go out: to the collector that a variable of OpenTelemetry's names. */
+export function traces(config: Config): Finding {
+  const problem = sentence(() => checkTracePackages(config));
+  return problem === null
+    ? ok(`on: they go to the collector of ${config.traces!.variable}`)
+    : fail(problem, 'The server does not start until then.');
 }
 
 /** Platforms on which a build of uWebSockets.js loads. */

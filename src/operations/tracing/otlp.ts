@@ -38,6 +38,10 @@ import {
   writeTraceparent,
 } from './names.ts';
 
+/** Complaints of the packages that are logged, each once: about variables, above all. */
+const complaintsMax = 20;
+const complaintCharactersMax = 300;
+
 export interface TracerParts {
   readonly clock: Clock;
   readonly log: Log;
@@ -197,17 +201,17 @@ class CountedExporter implements SpanExporter {
   #note(isTaken: boolean, error: Error | undefined): void {
     this.#isFailing = !isTaken;
     if (isTaken) this.#log.info('The collector of traces takes spans again.');
-    else this.#log.warn({ err: error }, 'The collector of traces takes no spans. They are counted and dropped.');
+    else
+      this.#log.warn(
+        { why: (error?.message ?? '').slice(0, complaintCharactersMax) },
+        'The collector of traces takes no spans. They are counted and dropped.',
+      );
   }
 
   shutdown(): Promise<void> {
     return this.#exporter.shutdown();
   }
 }
-
-/** Complaints of the packages that are logged, each once: about variables, above all. */
-const complaintsMax = 20;
-const complaintCharactersMax = 300;
 
 /** Logs what the packages say of their variables. */
 function listenToPackages(log: Log): void {

@@ -52,6 +52,29 @@ t.test('settings: those of OpenID Connect are examined together', async (t) => {
   t.match(found.of('settings'), { found: /^PARLEY_OIDC_ROLES must list/, advice: /^Correct PARLEY_OIDC_ROLES:/ });
 });
 
+t.test('traces: the collector is named, and its wrong address is a setting to correct', async (t) => {
+  const memory = { PARLEY_STORE: 'memory:' };
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+  t.equal((await diagnose(memory)).of('traces').status, 'not looked at');
+  t.match((await diagnose({ ...memory, ...endpoint })).of('traces'), {
+    status: 'ok',
+    found: 'on: they go to the collector of OTEL_EXPORTER_OTLP_ENDPOINT',
+  });
+  const wrong = [
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+    { ...endpoint, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+  ];
+  for (const environment of wrong) {
+    const found = await diagnose({ ...memory, ...environment });
+    const [variable] = Object.keys(environment).slice(-1) as [string];
+    t.match(found.unwell[0], 'fail settings');
+    t.match(found.of('settings'), {
+      found: new RegExp(`^${variable} must be`),
+      advice: `Correct ${variable}: docs/settings.md has its values.`,
+    });
+  }
+});
+
 t.test('settings: what a store allows, and what all processes must be given', async (t) => {
   t.match(
     (await diagnose({ PARLEY_STORE: 'redis://127.0.0.1:1', PARLEY_DURABILITY: 'flushed' })).of('settings').found,
