@@ -71,16 +71,18 @@ const transcript = async (store: Store, { workspaceId }: About, id: string) =>
     ),
   );
 
-/** A message as versions without calls and tools answered it: all of theirs were typed, and had no calls of tools. */
+/** A message as versions without calls, tools and feedback answered it: all of theirs were typed, and had neither. */
 function asKept({
   voice,
   tool_calls: calls,
+  feedback,
   ...kept
 }: {
   readonly voice: unknown;
   readonly tool_calls: readonly unknown[];
+  readonly feedback: unknown;
 }): object {
-  return voice === null && calls.length === 0 ? kept : { ...kept, voice, calls };
+  return voice === null && calls.length === 0 && feedback === null ? kept : { ...kept, voice, calls, feedback };
 }
 
 async function records(t: Test, { about, store, clock }: Golden): Promise<void> {

@@ -231,6 +231,7 @@ export const limits = {
   // The console
   nameCharactersMax: 200,
   descriptionCharactersMax: 2000,
+  feedbackCharactersMax: 1000,
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,
   keyAssistantsMax: 1000,

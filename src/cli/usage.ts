@@ -61,6 +61,8 @@ const counts: readonly (readonly [keyof UsageCounts, string])[] = [
   ['transcription_seconds', 'TRANSCRIBED S'],
   ['tool_calls', 'TOOL CALLS'],
   ['cached_input_tokens', 'CACHED IN'],
+  ['feedback_up', 'UP'],
+  ['feedback_down', 'DOWN'],
 ];
 
 function render(usage: Usage): string {

@@ -7,7 +7,7 @@ import type { ParleyError } from './failure.ts';
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
 import type { OnceOptions } from './requester.ts';
-import type { Message, PendingToolCall, StopReason, ToolResult } from './types.ts';
+import type { Feedback, Message, PendingToolCall, StopReason, ToolResult } from './types.ts';
 
 /** A message as it is shown: of the transcript, or on its way there. */
 export interface ConversationMessage {
@@ -20,6 +20,10 @@ export interface ConversationMessage {
   readonly stopReason: StopReason | null;
   /** Unix seconds; null for a message that was sent or begun here. */
   readonly createdAt: number | null;
+  /** The turn of a reply; absent for other messages. */
+  readonly turnId?: string;
+  /** The rating of a reply when it was read; absent without one. */
+  readonly rating?: Feedback['rating'];
 }
 
 /**
@@ -221,6 +225,7 @@ class Talk implements Conversation {
   async #follow(turn: Turn, before: readonly ConversationMessage[], partial: string): Promise<void> {
     let reply: ConversationMessage = {
       id: turn.id,
+      turnId: turn.id,
       role: 'assistant',
       content: partial,
       status: 'streaming',
@@ -275,11 +280,22 @@ class Talk implements Conversation {
   }
 }
 
-const shown = ({ id, role, content, status, stop_reason, created_at }: Message): ConversationMessage => ({
+const shown = ({
+  id,
+  role,
+  content,
+  status,
+  stop_reason,
+  created_at,
+  turn_id,
+  feedback,
+}: Message): ConversationMessage => ({
   id,
   role,
   content,
   status,
   stopReason: stop_reason,
   createdAt: created_at,
+  ...(role === 'assistant' && turn_id !== null && { turnId: turn_id }),
+  ...(feedback && { rating: feedback.rating }),
 });

@@ -9,7 +9,7 @@ import { Requester, type CallOptions, type OnceOptions, type Retry } from './req
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
 import { Transcription, type TranscribeOptions } from './transcription.ts';
-import { abortTurn, sendMessage, sessionPath, Turn, type TurnOptions } from './turn.ts';
+import { abortTurn, rateTurn, sendMessage, sessionPath, Turn, unrateTurn, type TurnOptions } from './turn.ts';
 import type {
   Assistant,
   Link,
@@ -24,6 +24,7 @@ import type {
   Session,
   ToolResult,
   SessionsQuery,
+  Feedback,
   TurnRecord,
   Usage,
   UsageQuery,
@@ -239,5 +240,22 @@ class TurnsResource {
    */
   abort(sessionId: string, turnId: string, options: CallOptions = {}): Promise<TurnRecord> {
     return abortTurn(this.#requester, sessionId, turnId, options);
+  }
+
+  /** Rates the reply of a turn that has ended, in place of an earlier rating. Resolves with the turn's record. */
+  rate(
+    sessionId: string,
+    turnId: string,
+    rating: Feedback['rating'],
+    comment?: string,
+    options: CallOptions = {},
+  ): Promise<TurnRecord> {
+    const feedback = { rating, ...(comment !== undefined && { comment }) };
+    return rateTurn(this.#requester, [sessionId, turnId], feedback, options);
+  }
+
+  /** Removes the rating of a turn's reply, if there is one. */
+  unrate(sessionId: string, turnId: string, options: CallOptions = {}): Promise<void> {
+    return unrateTurn(this.#requester, sessionId, turnId, options);
   }
 }

@@ -59,7 +59,7 @@ export interface RequesterOptions {
 }
 
 export interface Call extends CallOptions {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
   readonly query?: object;
   readonly headers?: Readonly<Record<string, string>>;

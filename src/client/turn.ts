@@ -4,7 +4,7 @@ import { mustBe, parseJson, strange } from './http.ts';
 import type { Patience } from './patience.ts';
 import type { CallOptions, OnceOptions, Requester } from './requester.ts';
 import { EventReader, type ServerEvent } from './stream.ts';
-import type { ErrorCode, ToolResult, TurnEvent, TurnRecord } from './types.ts';
+import type { ErrorCode, Feedback, ToolResult, TurnEvent, TurnRecord } from './types.ts';
 
 export interface TurnOptions extends CallOptions {
   /** Yield only output after this many code points, as `turn.cursor` counts them. */
@@ -168,6 +168,31 @@ export const abortTurn = (
   options: CallOptions,
 ): Promise<TurnRecord> =>
   requester.json('turn', { method: 'POST', path: `${pathOf(sessionId, turnId)}/abort`, ...options });
+
+export const rateTurn = (
+  requester: Requester,
+  [sessionId, turnId]: readonly [string, string],
+  feedback: Pick<Feedback, 'rating'> & { comment?: string },
+  options: CallOptions,
+): Promise<TurnRecord> =>
+  requester.json('turn', {
+    method: 'PUT',
+    path: `${pathOf(sessionId, turnId)}/feedback`,
+    body: feedback,
+    ...options,
+  });
+
+export const unrateTurn = (
+  requester: Requester,
+  sessionId: string,
+  turnId: string,
+  options: CallOptions,
+): Promise<void> =>
+  requester.run(
+    { method: 'DELETE', path: `${pathOf(sessionId, turnId)}/feedback`, ...options },
+    requester.patience('always'),
+    async (answer) => answer.close(),
+  );
 
 /**
  * Milliseconds for a chat without a key: a second message would begin a second turn, so the first is given the minute

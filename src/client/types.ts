@@ -109,6 +109,8 @@ export interface Link {
   channels: { link: boolean; widget: boolean };
   /** `open` while the assistant is published. */
   status: 'open' | 'closed';
+  /** Whether visitors can rate replies. */
+  feedback: boolean;
   /** Code points that a message has at most. */
   message_characters_max: number;
 }
@@ -176,8 +178,16 @@ export interface TurnRecord {
   status: 'streaming' | 'completed' | 'aborted' | 'failed';
   stop_reason: StopReason | null;
   error_code: string | null;
+  feedback: Feedback | null;
   created_at: number;
   ended_at: number | null;
+}
+
+/** The rating of a reply; a visitor gets no comment back. */
+export interface Feedback {
+  rating: 'up' | 'down';
+  comment: string | null;
+  at: number;
 }
 
 export interface Message {
@@ -196,6 +206,7 @@ export interface Message {
     cut_by?: 'speech' | 'client' | 'api' | 'lost' | null;
   } | null;
   tool_calls: ToolCall[];
+  feedback: Feedback | null;
   created_at: number;
 }
 
@@ -209,6 +220,8 @@ export interface UsageCounts {
   transcription_seconds: number;
   tool_calls: number;
   cached_input_tokens: number;
+  feedback_up: number;
+  feedback_down: number;
 }
 
 export interface Usage {

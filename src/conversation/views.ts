@@ -66,6 +66,7 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     slug: assistant.link.slug,
     limits: linkLimitsView(assistant.link.limits),
     origins: assistant.link.origins,
+    feedback: assistant.link.feedback ?? false,
   },
   tool_ids: assistant.toolIds ?? [],
   tool_rounds_max: assistant.toolRoundsMax ?? limits.toolRoundsMax,
@@ -125,7 +126,11 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
 const shownReason = (reason: StopReason | null): Exclude<StopReason, 'content_filter'> | null =>
   reason === 'content_filter' ? 'end' : reason;
 
-export const turnView = (turn: Turn) => ({
+/** A visitor gets no comment back. */
+const feedbackView = ({ feedback }: Pick<Turn, 'feedback'>, channel: Channel) =>
+  feedback === undefined ? null : { ...feedback, comment: isVisitorChannel(channel) ? null : feedback.comment };
+
+export const turnView = (turn: Turn, channel: Channel = 'api') => ({
   id: turn.id,
   object: 'turn',
   session_id: turn.sessionId,
@@ -133,6 +138,7 @@ export const turnView = (turn: Turn) => ({
   status: turn.status,
   stop_reason: shownReason(turn.stopReason),
   error_code: turn.errorCode,
+  feedback: feedbackView(turn, channel),
   created_at: turn.createdAt,
   ended_at: turn.endedAt,
 });
@@ -197,6 +203,7 @@ export const messageView = (message: Message, channel: Channel = 'api') => ({
   error_code: message.errorCode,
   voice: messageVoiceView(message.voice),
   tool_calls: message.toolCalls === undefined ? [] : toolCallsView(message.toolCalls, channel),
+  feedback: feedbackView(message, channel),
   created_at: message.createdAt,
 });
 
@@ -216,6 +223,8 @@ export const usageCountsView = (counts: UsageCounts) => ({
   transcription_seconds: counts.transcriptionSeconds,
   tool_calls: counts.toolCalls,
   cached_input_tokens: counts.cachedInputTokens,
+  feedback_up: counts.feedbackUp,
+  feedback_down: counts.feedbackDown,
 });
 
 export const workspaceView = (workspace: Workspace) => ({

@@ -131,7 +131,7 @@ export const isLinkFile = (path: string): boolean =>
 
 /** A row of the table of routes (contract 6 and 9). */
 export interface Route {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE' | 'OPTIONS';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   /**
    * With parameters in braces, as in `/sessions/{id}`; `{path*}` at the end is the rest of the path, slashes and all.
    */

@@ -41,6 +41,8 @@ export interface Words {
 
   readonly copy: string;
   readonly copied: string;
+  readonly rateUp: string;
+  readonly rateDown: string;
   readonly readAloud: string;
   readonly stopReading: string;
   readonly listen: string;

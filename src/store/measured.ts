@@ -30,6 +30,7 @@ const watchedSteps: readonly StepName[] = [
   'requestStop',
   'renewTurn',
   'stepTurn',
+  'rateTurn',
   'confirm',
   'beginErasure',
   'eraseSession',

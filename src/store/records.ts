@@ -130,6 +130,8 @@ export interface LinkSettings {
   /** Values as they were given: absent means the default, null means no limit, 0 refuses every request. */
   readonly limits: Readonly<Partial<Record<LinkLimitName, number | null>>>;
   readonly origins: readonly string[];
+  /** Whether visitors can rate replies. Absent in rows of versions without feedback: false. */
+  readonly feedback?: boolean;
 }
 
 export interface Assistant {
@@ -355,6 +357,16 @@ export interface Message {
   readonly voice?: SpokenVoice | HeardVoice;
   /** The turn's tool calls, in the model's order. Absent if empty. */
   readonly toolCalls?: readonly ToolCall[];
+  /** The feedback on the turn; set by a read of the transcript, and only there. Absent without feedback. */
+  readonly feedback?: Feedback;
+}
+
+/** A rating of the reply of a turn (contract 19). */
+export interface Feedback {
+  readonly rating: 'up' | 'down';
+  readonly comment: string | null;
+  /** Unix seconds. */
+  readonly at: number;
 }
 
 /** A person's message that was said: milliseconds from the first to the last voice (contract 18). */
@@ -386,6 +398,8 @@ export interface Turn {
   readonly endedAt: number | null;
   /** Set by a read, and only there, once a request that joined the turn was answered with it (`TurnStore.claim`). */
   readonly claimed?: true;
+  /** Set by a read, and only there (`TurnStore.rate`). Absent without feedback. */
+  readonly feedback?: Feedback;
   /** Absent where no call speaks its reply. */
   readonly spoken?: true;
   /**
@@ -480,6 +494,8 @@ export interface UsageCounts {
   readonly transcriptionSeconds: number;
   readonly toolCalls: number;
   readonly cachedInputTokens: number;
+  readonly feedbackUp: number;
+  readonly feedbackDown: number;
 }
 
 /** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */

@@ -116,7 +116,14 @@ const moves = new RecordShape('begun', 'ended');
 /** The shapes of an embedded store's rows. */
 export const rowShapes = {
   session: new RecordShape(['session', sessionShape], 'version', 'withdrawn'),
-  turn: new RecordShape(['turn', turn], ['begun', answer], ['finished', answer], 'claimed', ['moves', moves]),
+  turn: new RecordShape(
+    ['turn', turn],
+    ['begun', answer],
+    ['finished', answer],
+    'claimed',
+    ['moves', moves],
+    'feedback',
+  ),
   message,
   flight: new RecordShape(
     ...([

@@ -35,6 +35,7 @@ const steps = {
   'turns.finish': 'finishTurn',
   'turns.withdraw': 'withdrawTurn',
   'turns.claim': 'claimTurn',
+  'turns.rate': 'rateTurn',
   'turns.takeOver': 'takeOverTurn',
   'turns.orphans': 'orphans',
   'turns.read': 'turn',

@@ -17,6 +17,8 @@ export const usageFields = [
   'transcriptionSeconds',
   'toolCalls',
   'cachedInputTokens',
+  'feedbackUp',
+  'feedbackDown',
 ] as const satisfies readonly (keyof UsageCounts)[];
 
 export type Grain = 'second' | 'hour';

@@ -147,7 +147,12 @@ const settings = {
     reasoning: 'shown',
   },
   voice: { provider: 'openai', name: 'tts', transcription_name: null, voice: 'warm', credential_id: null },
-  link: { slug: 'ada', limits: { minutes_per_day: 60, concurrent_visitors: null }, origins: ['https://example.com'] },
+  link: {
+    slug: 'ada',
+    limits: { minutes_per_day: 60, concurrent_visitors: null },
+    origins: ['https://example.com'],
+    feedback: false,
+  },
   tool_ids: [],
   tool_rounds_max: 8,
   alias: null,

@@ -23,11 +23,20 @@ async function links(t: Test, house: House): Promise<void> {
   const create = (link: unknown) => house.console(list, { body: { name: 'a', link } });
   const given = { minutes_per_day: 0, concurrent_visitors: null, messages_per_address_per_hour: 1_000_000 };
   const made = answered(t, await create({ limits: { ...given, unknown: 3, __proto__: 1 } }), 201, 'created');
-  t.same(made.link, { slug: null, limits: given, origins: [] }, 'as given, without names that are unknown');
+  t.same(
+    made.link,
+    { slug: null, limits: given, origins: [], feedback: false },
+    'as given, without names that are unknown',
+  );
   const path = `${list}/${made.id}`;
   const link = async (fields: object) =>
     answered(t, await patch(house, path, { link: fields }), 200, JSON.stringify(fields)).link;
-  t.same(await link({ slug: '-a-'.padEnd(64, 'z') }), { slug: '-a-'.padEnd(64, 'z'), limits: given, origins: [] });
+  t.same(await link({ slug: '-a-'.padEnd(64, 'z') }), {
+    slug: '-a-'.padEnd(64, 'z'),
+    limits: given,
+    origins: [],
+    feedback: false,
+  });
   const origins = [
     '*',
     'https://a.example',
@@ -42,10 +51,15 @@ async function links(t: Test, house: House): Promise<void> {
   const changed = { ...given, minutes_per_day: 600, messages_per_visitor_per_day: 5 };
   t.same(
     await link({ limits: { minutes_per_day: 600, messages_per_visitor_per_day: 5 } }),
-    { slug: '-a-'.padEnd(64, 'z'), limits: changed, origins },
+    { slug: '-a-'.padEnd(64, 'z'), limits: changed, origins, feedback: false },
     'what is not named stays',
   );
-  t.same(await link({ slug: null, limits: null, origins: [] }), { slug: null, limits: changed, origins: [] });
+  t.same(await link({ slug: null, limits: null, origins: [] }), {
+    slug: null,
+    limits: changed,
+    origins: [],
+    feedback: false,
+  });
 
   for (const slug of ['', 'A', 'a b', 'a_b', 'ä', 'x'.repeat(65), 5])
     isRefused(t, await patch(house, path, { link: { slug } }), wrong('link.slug'), `slug ${slug}`);

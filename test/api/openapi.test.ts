@@ -17,6 +17,8 @@ GET /sessions/{id}
 POST /sessions/{id}/end
 POST /sessions/{id}/chat
 POST /sessions/{id}/turns/{turn_id}/abort
+PUT /sessions/{id}/turns/{turn_id}/feedback
+DELETE /sessions/{id}/turns/{turn_id}/feedback
 GET /sessions/{id}/turns/{turn_id}/events
 GET /sessions/{id}/transcript
 GET /usage
@@ -49,6 +51,8 @@ GET /p/{slug}/sessions/{id}/transcript
 POST /p/{slug}/sessions/{id}/end
 POST /p/{slug}/sessions/{id}/chat
 POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort
+PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback
+DELETE /p/{slug}/sessions/{id}/turns/{turn_id}/feedback
 GET /p/{slug}/sessions/{id}/turns/{turn_id}/events
 POST /p/{slug}/transcription-tokens
 POST /p/{slug}/call-tokens

@@ -180,6 +180,8 @@ const story = [
     'POST /sessions/{id}/chat',
     'GET /sessions/{id}/turns/{turn_id}/events',
     'POST /sessions/{id}/turns/{turn_id}/abort',
+    'PUT /sessions/{id}/turns/{turn_id}/feedback',
+    'DELETE /sessions/{id}/turns/{turn_id}/feedback',
     'GET /sessions/{id}/transcript',
   ],
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens', 'POST /call-tokens', 'POST /mcp'],
@@ -193,6 +195,8 @@ const story = [
   ...[
     'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events',
     'POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort',
+    'PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback',
+    'DELETE /p/{slug}/sessions/{id}/turns/{turn_id}/feedback',
     'GET /p/{slug}/sessions/{id}/transcript',
   ],
   ...[
@@ -367,7 +371,7 @@ async function answersItself(house: House, names: Names): Promise<void> {
     body: {
       model: { provider: 'scripted', name: 'scripted', credential_id: null },
       channels: { link: true },
-      link: { slug },
+      link: { slug, feedback: true },
     },
   });
   if (status !== 200) throw new Error(text);

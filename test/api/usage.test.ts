@@ -13,6 +13,8 @@ const zeros = {
   transcription_seconds: 0,
   tool_calls: 0,
   cached_input_tokens: 0,
+  feedback_up: 0,
+  feedback_down: 0,
 };
 const day = 86_400;
 

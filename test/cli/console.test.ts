@@ -431,6 +431,8 @@ t.test('usage: what was used, and its window', async (t) => {
     transcription_seconds: 0,
     tool_calls: 0,
     cached_input_tokens: 0,
+    feedback_up: 0,
+    feedback_down: 0,
   };
   const some = { ...none, sessions: 1, turns: 12 };
   const start = 1767225600;
@@ -456,8 +458,8 @@ t.test('usage: what was used, and its window', async (t) => {
   t.strictSame(server.received.at(-1)!.query, { start: String(start), end: String(start + 3 * 86_400), bucket: 'day' });
   const lines = done.stdout.split('\n');
   t.equal(lines[0], 'From 2026-01-01 00:00:00Z to 2026-01-04 00:00:00Z');
-  t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0 +0 +0$/);
-  t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0 +0 +0$/);
+  t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
+  t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
   t.equal(lines[6], 'Without use, and left out: 2 days.');
 });
 

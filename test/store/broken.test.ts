@@ -513,6 +513,16 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
     },
   }),
   'a claim that keeps nothing': () => ({ claimTurn: async () => true }),
+  'feedback that is forgotten': () => ({ rateTurn: async () => true }),
+  'feedback that is never removed': (store) => ({
+    rateTurn: async (step) => step.feedback === null || store.turns.rate(step),
+  }),
+  'feedback that is counted with each sending': (store) => ({
+    async rateTurn(step) {
+      await store.turns.rate({ ...step, session: { ...step.session, channel: 'console' }, feedback: null });
+      return store.turns.rate(step);
+    },
+  }),
   'usage that forgets failed turns': (store) => ({
     finishTurn: (step) =>
       store.turns.finish(

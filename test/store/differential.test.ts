@@ -63,6 +63,8 @@ const wanted = [
     'withdrawTurn fenced',
     'claimTurn true',
     'claimTurn false',
+    'rateTurn true',
+    'rateTurn false',
     'takeOverTurn epoch',
     'takeOverTurn null',
     'catalog.remove true',

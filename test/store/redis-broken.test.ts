@@ -141,6 +141,10 @@ const broken: Readonly<Record<string, Break>> = {
     of: 'withdraw-turn',
     put: [['if finished then count_usage(', 'if false then count_usage(']],
   },
+  'feedback that is never removed': {
+    of: 'rate-turn',
+    put: [["redis.call('HDEL', turns, turn .. '/feedback')", '']],
+  },
   'a claim that keeps nothing': { of: 'claim-turn', put: [["redis.call('HSET', turns, turn .. '/claimed', '1')", '']] },
   'a turn that is withdrawn first and begins then': {
     of: 'withdraw-turn',

@@ -79,6 +79,11 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a finished turn that is withdrawn and stays counted',
   ],
   'a claimed turn is not withdrawn': ['a claim that keeps nothing'],
+  'feedback on a finished turn is read with turn and message, counted in its second, and replaced or removed': [
+    'feedback that is forgotten',
+    'feedback that is never removed',
+    'feedback that is counted with each sending',
+  ],
   'a turn that has not begun is withdrawn as well: the step that would begin it comes too late': [
     'a turn that is withdrawn first and begins then',
   ],

@@ -80,6 +80,7 @@ const LinkSettings = Type.Object({
       ),
     ),
   ),
+  feedback: Type.Optional(Type.Boolean({ description: 'Whether visitors can rate replies. Default: false.' })),
 });
 
 const assistantFields = {
@@ -278,6 +279,7 @@ export const ConsoleAssistantView = named(
         slug: Nullable(Type.String()),
         limits: LinkLimits,
         origins: Type.Array(Type.String()),
+        feedback: Type.Boolean(),
       }),
     ),
     tool_ids: Type.Array(Type.String()),

@@ -105,6 +105,29 @@ export const SessionList = listOf('SessionList', SessionView);
 
 const stopReasons = ['end', 'length', 'aborted', 'error', 'expired', 'tool_calls'] as const;
 
+const FeedbackView = () =>
+  Nullable(
+    Type.Object(
+      {
+        rating: Strings(ratings),
+        comment: Nullable(Type.String({ description: 'Null for a visitor.' })),
+        at: UnixSeconds(),
+      },
+      { description: 'Of a reply that was rated; null for any other.' },
+    ),
+  );
+
+const ratings = ['up', 'down'] as const;
+
+export const RateTurnBody = named(
+  'RateTurn',
+  Type.Object({
+    rating: Strings(ratings),
+    comment: Type.Optional(Nullable(Text(limits.feedbackCharactersMax, 0))),
+  }),
+);
+export type RateTurnBody = Static<typeof RateTurnBody>;
+
 export const TurnView = named(
   'Turn',
   Type.Object({
@@ -115,6 +138,7 @@ export const TurnView = named(
     status: Strings(['streaming', 'completed', 'aborted', 'failed']),
     stop_reason: Nullable(Strings(stopReasons)),
     error_code: Nullable(Type.String()),
+    feedback: FeedbackView(),
     created_at: UnixSeconds(),
     ended_at: Nullable(UnixSeconds()),
   }),
@@ -144,6 +168,7 @@ export const MessageView = named(
       ),
     ),
     tool_calls: Type.Array(ToolCallView),
+    feedback: FeedbackView(),
     created_at: UnixSeconds(),
   }),
 );
@@ -171,6 +196,8 @@ const usageCounts = {
   speech_characters: Type.Integer(),
   transcription_seconds: Type.Integer(),
   tool_calls: Type.Integer({ description: 'Calls that were sent to tools.' }),
+  feedback_up: Type.Integer({ description: 'Turns of this time that are rated up now.' }),
+  feedback_down: Type.Integer({ description: 'Turns of this time that are rated down now.' }),
 };
 
 export const UsageView = named(

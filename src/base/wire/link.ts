@@ -15,6 +15,7 @@ export const LinkView = named(
     visitor_fields: Type.Array(VisitorField),
     channels: Type.Object({ link: Type.Boolean(), widget: Type.Boolean() }),
     status: Strings(['open', 'closed'], '`open` while the assistant is published.'),
+    feedback: Type.Boolean({ description: 'Whether visitors can rate replies.' }),
     message_characters_max: Type.Integer({ description: 'Code points that a message has at most.' }),
   }),
 );

@@ -216,6 +216,7 @@ const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'
   slug: kept(body.slug, before?.slug ?? null),
   limits: { ...before?.limits, ...body.limits },
   origins: body.origins ?? before?.origins ?? [],
+  feedback: body.feedback ?? before?.feedback ?? false,
 });
 
 /**

@@ -12,8 +12,8 @@ export const eraseVisitor = (request: ConsoleRequest): Promise<Reply> =>
 async function erase(request: ConsoleRequest, kind: Erasure['kind'], id: string): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const counts = await request.services.host.erasures.erase({ workspaceId, kind, id }, causeByOperator(request));
-  const { sessions, messages, turns } = counts;
+  const { sessions, messages, turns, feedback } = counts;
   const at = nowSeconds(request);
-  const receipt: ErasureView = { object: 'erasure', at, sessions, messages, turns, feedback: 0, tests: 0 };
+  const receipt: ErasureView = { object: 'erasure', at, sessions, messages, turns, feedback, tests: 0 };
   return { status: 200, json: receipt };
 }

@@ -35,6 +35,7 @@ export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Repl
     visitor_fields: visitorFields,
     channels: { link: channels.link, widget: channels.widget },
     status: migratedSnapshot(assistantKind, machine).state === 'published' ? 'open' : 'closed',
+    feedback: link!.feedback ?? false,
     message_characters_max: limits.messageCharactersMax,
   };
   return { status: 200, json };
@@ -114,7 +115,7 @@ export const createLinkCallToken = (request: Request<VisitorCaller, unknown, Cre
 export const preflight = (): Reply => ({
   status: 204,
   headers: {
-    'access-control-allow-methods': 'GET, POST',
+    'access-control-allow-methods': 'GET, POST, PUT, DELETE',
     'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id',
     'access-control-max-age': '7200',
   },

@@ -1,4 +1,6 @@
-/** `POST /sessions/{id}/turns/{turn_id}/abort` and `GET /sessions/{id}/turns/{turn_id}/events`. */
+/** `/sessions/{id}/turns/{turn_id}/…`: `abort`, `events` and `feedback`. */
+import type { RateTurnBody } from '../../base/wire.ts';
+import * as feedback from '../../conversation/feedback.ts';
 import * as conversation from '../../conversation/turns.ts';
 import { Failure } from '../../base/errors.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
@@ -8,9 +10,24 @@ import { streamReply } from './stream.ts';
 export async function abortTurn({ caller, params, requestId, services }: Request<PrincipalCaller>): Promise<Reply> {
   return {
     status: 200,
-    json: turnView(await conversation.abortTurn(caller.principal, params.id!, params.turn_id!, requestId, services)),
+    json: turnView(
+      await conversation.abortTurn(caller.principal, params.id!, params.turn_id!, requestId, services),
+      caller.principal.channel,
+    ),
   };
 }
+
+export async function rateTurn(request: Request<PrincipalCaller, unknown, RateTurnBody>): Promise<Reply> {
+  return { status: 200, json: turnView(await rated(request, request.body), request.caller.principal.channel) };
+}
+
+export async function unrateTurn(request: Request<PrincipalCaller>): Promise<Reply> {
+  await rated(request, null);
+  return { status: 204, empty: true };
+}
+
+const rated = ({ caller, params, requestId, services }: Request<PrincipalCaller>, given: RateTurnBody | null) =>
+  feedback.rateTurn(caller.principal, { sessionId: params.id!, turnId: params.turn_id! }, given, requestId, services);
 
 export async function turnEvents(request: Request<PrincipalCaller, { after?: number }>): Promise<Reply> {
   const { caller, params, span, services } = request;

@@ -117,6 +117,8 @@ export const none: UsageCounts = {
   transcriptionSeconds: 0,
   toolCalls: 0,
   cachedInputTokens: 0,
+  feedbackUp: 0,
+  feedbackDown: 0,
 };
 
 function sumOf(before: UsageCounts, buckets: readonly UsageCounts[]): UsageCounts {

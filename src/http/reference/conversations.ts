@@ -123,6 +123,19 @@ The answer is the turn, whose end is stored by then. Takes no body.`,
       surprises: `An unknown turn, or one of another session, is 404 \`turn_not_found\`. ${sessionErrors}`,
       answer: example.turn,
     },
+    'PUT /sessions/{id}/turns/{turn_id}/feedback': {
+      does: `Rates the reply of a turn that has ended, \`up\` or \`down\`, with a comment of at most ${limits.feedbackCharactersMax} code points or none. The session may have ended as well. \
+Turn and message then have \`feedback\`, and the usage of the time in which the turn ended counts it.`,
+      repeat: 'A repeat replaces the rating and its comment.',
+      surprises: `A turn that still streams is 409 \`turn_in_progress\`. An unknown turn is 404 \`turn_not_found\`. ${sessionErrors}`,
+      body: { rating: 'up', comment: 'That helped.' },
+      answer: example.ratedTurn,
+    },
+    'DELETE /sessions/{id}/turns/{turn_id}/feedback': {
+      does: 'Removes the feedback on a turn.',
+      repeat: 'A repeat, as where there is none, is 204 as well.',
+      surprises: `A turn that still streams is 409 \`turn_in_progress\`. An unknown turn is 404 \`turn_not_found\`. ${sessionErrors}`,
+    },
     'GET /sessions/{id}/turns/{turn_id}/events': {
       does: `Streams a turn again, in flight or over: from its beginning, or from behind a cursor. The cursor is the \`id\` of the last event seen, as \`?after=\` or as \`Last-Event-ID\`; \
 \`after\` wins. With a cursor each remaining code point comes once, then the one last event, and \`turn.started\` is left out.

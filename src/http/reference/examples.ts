@@ -234,8 +234,16 @@ export const turn = {
   status: 'aborted',
   stop_reason: 'aborted',
   error_code: null,
+  feedback: null,
   created_at: startedAt + 12,
   ended_at: startedAt + 13,
+};
+
+export const ratedTurn = {
+  ...turn,
+  status: 'completed',
+  stop_reason: 'end',
+  feedback: { rating: 'up', comment: 'That helped.', at: startedAt + 40 },
 };
 
 const completed = { status: 'completed', error_code: null };
@@ -256,6 +264,7 @@ const said = (
   stop_reason: stopReason,
   voice: null,
   tool_calls: [],
+  feedback: null,
   created_at: startedAt + seconds,
 });
 export const messages = [
@@ -311,6 +320,8 @@ const counts = {
   transcription_seconds: 0,
   tool_calls: 0,
   cached_input_tokens: 0,
+  feedback_up: 0,
+  feedback_down: 0,
 };
 const nothing = {
   sessions: 0,
@@ -322,6 +333,8 @@ const nothing = {
   transcription_seconds: 0,
   tool_calls: 0,
   cached_input_tokens: 0,
+  feedback_up: 0,
+  feedback_down: 0,
 };
 
 /** Two days, the first of them without a conversation. */
@@ -337,9 +350,9 @@ export const usage = {
   totals: counts,
 };
 
-export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens\r
-${usageWindow.start},0,0,0,0,0,0,0,0,0\r
-${usageWindow.start + 86_400},1,1,0,38,13,0,0,0,0\r
+export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens,feedback_up,feedback_down\r
+${usageWindow.start},0,0,0,0,0,0,0,0,0,0,0\r
+${usageWindow.start + 86_400},1,1,0,38,13,0,0,0,0,0,0\r
 `;
 
 export const transcriptionToken = {

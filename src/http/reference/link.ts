@@ -19,6 +19,7 @@ Visitors of one address hold ${linkLimitDefault('places_per_address')}, of these
 A visitor has one turn at a time, over all sessions.`;
 const spoken = `The minutes run and the visitor has a place while somebody speaks, and for ${limits.linkSilenceMs / 1000} seconds after that; in a longer silence both stop until the next speech.`;
 const read = `One of ${limits.linkReadsPerMinute} reads a minute of an address, over all links; beyond them 429 \`rate_limited\`, which costs nothing.`;
+const rated = "One of the address's messages an hour; it counts against no other limit.";
 const refused = '429 `rate_limited` has a `Retry-After` and no rate headers; it costs nothing.';
 
 export const linkArea: Area = {
@@ -40,6 +41,7 @@ The pages of the link and the widget use these paths; a page of another site may
         visitor_fields: example.assistant.visitor_fields,
         channels: { link: true, widget: false },
         status: 'open',
+        feedback: true,
         message_characters_max: limits.messageCharactersMax,
       },
     },
@@ -99,6 +101,25 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
       repeat: 'Aborting a turn that is over changes nothing and returns it as it ended.',
       surprises: `${others} An unknown turn is 404 \`turn_not_found\`.`,
       answer: { ...example.turn, id: turnId, session_id: sessionId },
+    },
+    'PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback': {
+      does: "Rates the reply of a turn that has ended, as the API's feedback does, where `link.feedback` is true. The comment is not shown to visitors.",
+      cost: rated,
+      repeat: 'A repeat replaces the rating and its comment.',
+      surprises: `${others} While \`link.feedback\` is false: 404 \`route_not_found\`. A turn that still streams is 409 \`turn_in_progress\`.`,
+      body: { rating: 'up' },
+      answer: {
+        ...example.ratedTurn,
+        id: turnId,
+        session_id: sessionId,
+        feedback: { ...example.ratedTurn.feedback, comment: null },
+      },
+    },
+    'DELETE /p/{slug}/sessions/{id}/turns/{turn_id}/feedback': {
+      does: 'Removes the feedback on a turn, where `link.feedback` is true.',
+      cost: rated,
+      repeat: 'A repeat, as where there is none, is 204 as well.',
+      surprises: `${others} While \`link.feedback\` is false: 404 \`route_not_found\`. A turn that still streams is 409 \`turn_in_progress\`.`,
     },
     'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events': {
       does: "Streams a turn again, from its beginning or from behind a cursor, as the API's events do.",

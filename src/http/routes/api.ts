@@ -6,7 +6,7 @@ import { docs } from '../handlers/docs.ts';
 import * as service from '../handlers/service.ts';
 import { createSession, endSession, getSession, listSessions } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
-import { abortTurn, turnEvents } from '../handlers/turns.ts';
+import { abortTurn, rateTurn, turnEvents, unrateTurn } from '../handlers/turns.ts';
 import { usage } from '../handlers/usage.ts';
 import { listVoices, speech } from '../handlers/speech.ts';
 import { createCallToken } from '../handlers/calls.ts';
@@ -14,7 +14,7 @@ import { createTranscriptionToken } from '../handlers/transcription.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route, Success } from '../request.ts';
 import * as wire from '../../base/wire.ts';
-import { api, json, open, text } from './row.ts';
+import { api, json, nothingLeft, open, text } from './row.ts';
 
 /** A turn as a stream. */
 export const turnStream: Success = {
@@ -103,6 +103,17 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Aborts a turn in flight; changes nothing on a finished one.',
     success: json(wire.TurnView, 'The turn.'),
     errors: onTurn,
+  }),
+  api('PUT', '/sessions/{id}/turns/{turn_id}/feedback', rateTurn, {
+    summary: 'Rates the reply of a finished turn.',
+    body: wire.RateTurnBody,
+    success: json(wire.TurnView, 'The turn.'),
+    errors: [...onTurn, 'turn_in_progress'],
+  }),
+  api('DELETE', '/sessions/{id}/turns/{turn_id}/feedback', unrateTurn, {
+    summary: 'Removes the feedback on a turn.',
+    success: nothingLeft,
+    errors: [...onTurn, 'turn_in_progress'],
   }),
   api('GET', '/sessions/{id}/turns/{turn_id}/events', turnEvents, {
     summary: "A turn's stream again, from the beginning or from behind a cursor.",

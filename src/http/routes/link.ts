@@ -4,12 +4,12 @@ import * as link from '../handlers/link.ts';
 import { framePage, linkFile, linkPage, widget } from '../handlers/link-pages.ts';
 import { endSession, getSession } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
-import { abortTurn, turnEvents } from '../handlers/turns.ts';
+import { abortTurn, rateTurn, turnEvents, unrateTurn } from '../handlers/turns.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
 import { turnStream } from './api.ts';
-import { guest, json, newcomer, open, text, visitor } from './row.ts';
+import { guest, json, newcomer, nothingLeft, open, text, visitor } from './row.ts';
 
 const session = '/p/{slug}/sessions/{id}';
 const onSession = ['session_not_found'] as const;
@@ -74,6 +74,17 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Aborts a turn in flight; changes nothing on a finished one.',
     success: json(wire.TurnView, 'The turn.'),
     errors: onTurn,
+  }),
+  visitor('PUT', `${session}/turns/{turn_id}/feedback`, rateTurn, {
+    summary: 'Rates the reply of a finished turn.',
+    body: wire.RateTurnBody,
+    success: json(wire.TurnView, 'The turn.'),
+    errors: [...onTurn, 'route_not_found', 'turn_in_progress', 'rate_limited'],
+  }),
+  visitor('DELETE', `${session}/turns/{turn_id}/feedback`, unrateTurn, {
+    summary: 'Removes the feedback on a turn.',
+    success: nothingLeft,
+    errors: [...onTurn, 'route_not_found', 'turn_in_progress', 'rate_limited'],
   }),
   visitor('GET', `${session}/turns/{turn_id}/events`, turnEvents, {
     summary: "A turn's stream again, from the beginning or from behind a cursor.",

@@ -10,6 +10,7 @@ import type { Link, PendingToolCall, ToolResult, Visitor } from '../../client/ty
 import { onWake } from '../../client/wake.ts';
 import { after, now, wallClock } from './clock.ts';
 import type { Memories, Pending, Remembered } from './memory.ts';
+import type { Rating } from './rating.ts';
 import { showSession } from './tabs.ts';
 
 export type VisitorFields = Record<string, string | number | boolean>;
@@ -162,6 +163,13 @@ export class Chat {
     if (this.#pending === null || this.#delivering) return void this.#talk?.abort();
     this.#giveBack();
     this.#options.listener.changed();
+  }
+
+  /** Rates a reply of the conversation, or takes the rating back. Rejects if that fails. */
+  async rate(turnId: string, rating: Rating | null): Promise<void> {
+    const session = this.#session!;
+    if (rating === null) await this.parley.turns.unrate(session, turnId);
+    else await this.parley.turns.rate(session, turnId, rating);
   }
 
   /** Leaves the conversation, and ends its session unless another tab shows it; the next message opens another. */

@@ -18,8 +18,8 @@ export interface MessagesOptions {
   readonly language: string;
   /** The assistant's. */
   readonly name: string;
-  /** Returns buttons for a whole reply, such as to read it aloud; `text` is what it was written as. */
-  actions(said: HTMLElement, text: () => string): readonly HTMLButtonElement[];
+  /** Returns buttons for a whole reply, such as to read it aloud. */
+  actions(said: HTMLElement, message: () => ConversationMessage): readonly HTMLButtonElement[];
 }
 
 export class Messages {
@@ -95,7 +95,7 @@ export class Messages {
     const actions = item.querySelectorAll('.action');
     if (reply === null || streams || message.content === '') actions.forEach((action) => action.remove());
     else if (actions.length === 0) {
-      item.lastElementChild!.append(...this.#options.actions(said, () => shown.message.content));
+      item.lastElementChild!.append(...this.#options.actions(said, () => shown.message));
       // A table that scrolls is scrolled by keys too.
       for (const table of said.querySelectorAll('table')) if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
     }

@@ -12,6 +12,7 @@ import { button, element, filled, iconButton } from '../dom.ts';
 import type { Fields } from './fields.ts';
 import { Messages } from './messages.ts';
 import { Notice } from './notice.ts';
+import { ratingButtons } from './rating.ts';
 import { Scroller } from './scroller.ts';
 import type { VoiceButtons } from './voice-buttons.ts';
 
@@ -73,7 +74,7 @@ export class View {
       words,
       language,
       name: link.name,
-      actions: (said, text) => this.#actions(said, text),
+      actions: (said, message) => this.#actions(said, message),
     });
     this.#empty = element('p', { className: 'empty' }, words.empty);
     this.#scroller = new Scroller(
@@ -171,9 +172,16 @@ export class View {
     this.#begin();
   }
 
-  #actions(said: HTMLElement, text: () => string): HTMLButtonElement[] {
-    const copy = copyButton(this.options.words, said, text, this.announcer);
-    return this.#voice === null ? [copy] : [this.#voice.speaker(() => said.innerText), copy];
+  #actions(said: HTMLElement, message: () => ConversationMessage): HTMLButtonElement[] {
+    const copy = copyButton(this.options.words, said, () => message().content, this.announcer);
+    const voice = this.#voice === null ? [] : [this.#voice.speaker(() => said.innerText)];
+    return [...voice, copy, ...this.#ratings(message())];
+  }
+
+  #ratings({ turnId, rating }: ConversationMessage): HTMLButtonElement[] {
+    const { link, words, chat } = this.options;
+    if (!link.feedback || turnId === undefined) return [];
+    return ratingButtons({ words, rating: rating ?? null, rate: (wanted) => chat().rate(turnId, wanted) });
   }
 
   #begin(): void {

@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'نسخ',
   copied: 'تم النسخ',
+  rateUp: 'رد جيد',
+  rateDown: 'رد سيئ',
   readAloud: 'قراءة بصوت عالٍ',
   stopReading: 'إيقاف القراءة',
   listen: 'إملاء رسالتك',

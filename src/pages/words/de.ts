@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'Kopieren',
   copied: 'Kopiert',
+  rateUp: 'Gute Antwort',
+  rateDown: 'Schlechte Antwort',
   readAloud: 'Vorlesen',
   stopReading: 'Vorlesen anhalten',
   listen: 'Nachricht sprechen',

@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'Copy',
   copied: 'Copied',
+  rateUp: 'Good reply',
+  rateDown: 'Poor reply',
   readAloud: 'Read aloud',
   stopReading: 'Stop reading',
   listen: 'Speak your message',

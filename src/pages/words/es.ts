@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'Copiar',
   copied: 'Copiado',
+  rateUp: 'Buena respuesta',
+  rateDown: 'Mala respuesta',
   readAloud: 'Leer en voz alta',
   stopReading: 'Dejar de leer',
   listen: 'Dictar su mensaje',

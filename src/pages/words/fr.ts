@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'Copier',
   copied: 'Copié',
+  rateUp: 'Bonne réponse',
+  rateDown: 'Mauvaise réponse',
   readAloud: 'Lire à voix haute',
   stopReading: 'Arrêter la lecture',
   listen: 'Dicter votre message',

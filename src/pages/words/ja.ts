@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'コピー',
   copied: 'コピーしました',
+  rateUp: 'よい回答',
+  rateDown: 'よくない回答',
   readAloud: '読み上げる',
   stopReading: '読み上げを止める',
   listen: '音声で入力',

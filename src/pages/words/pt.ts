@@ -38,6 +38,8 @@ export const words: Words = {
 
   copy: 'Copiar',
   copied: 'Copiado',
+  rateUp: 'Boa resposta',
+  rateDown: 'Má resposta',
   readAloud: 'Ler em voz alta',
   stopReading: 'Parar de ler',
   listen: 'Ditar sua mensagem',

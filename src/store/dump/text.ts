@@ -9,6 +9,7 @@ import type { DumpRow } from '../dump.ts';
 import type {
   Assistant,
   Credential,
+  Feedback,
   IdempotencyRecord,
   Key,
   LinkClock,
@@ -146,6 +147,7 @@ const assistant = record('assistant', {
       slug: Nullable(Text()),
       limits: LinkLimits(),
       origins: Type.Array(Text()),
+      feedback: Type.Optional(Type.Boolean()),
     } satisfies Fields<LinkSettings>),
   ),
   toolIds: Type.Optional(Type.Array(Name())),
@@ -284,6 +286,7 @@ const message = row('message', {
       }),
     ),
     toolCalls: Type.Optional(ToolCalls()),
+    feedback: Type.Optional(Type.Never()),
   } satisfies Fields<Message>),
 });
 
@@ -303,6 +306,9 @@ const turn = row('turn', {
     createdAt: Seconds(),
     endedAt: Nullable(Seconds()),
     claimed: Type.Optional(Type.Never()),
+    feedback: Type.Optional(
+      Type.Object({ rating: OneOf('up', 'down'), comment: Nullable(Text()), at: Seconds() } satisfies Fields<Feedback>),
+    ),
     link: Type.Optional(Type.Never()),
     spoken: Type.Optional(Type.Literal(true)),
     answered: Type.Optional(Type.Object({ index: Whole(), ids: Type.Array(Name()), approved: Type.Array(Name()) })),

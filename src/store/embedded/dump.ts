@@ -210,7 +210,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
 
   #turn(
     workspaceId: string,
-    { turn, begun, finished }: rows.StoredTurn,
+    { turn, begun, finished, feedback }: rows.StoredTurn,
     flight: FlightRow | EarlierFlightRow | undefined,
     calls: readonly ToolCall[] = [],
   ): TurnRow {
@@ -218,7 +218,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return {
       type: 'turn',
       workspaceId,
-      record: turn,
+      record: feedback === undefined ? turn : { ...turn, feedback },
       begun: answered(begun),
       finished: finished && answered(finished),
       flight:

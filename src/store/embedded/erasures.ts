@@ -18,7 +18,7 @@ import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
-import type { StoredSession } from './rows.ts';
+import type { StoredSession, StoredTurn } from './rows.ts';
 import { hideSession } from './sessions.ts';
 
 interface ErasureRow extends Erasure {
@@ -116,7 +116,7 @@ export class EmbeddedErasures implements ErasureStore {
     const { workspaceId } = erasure;
     const { flights } = this.#parts;
     const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
-    const counts = { sessions: 0, messages: 0, turns: 0 };
+    const counts = { sessions: 0, messages: 0, turns: 0, feedback: 0 };
     if (row !== undefined) {
       hideSession(draft, row);
       counts.sessions = 1;
@@ -130,6 +130,7 @@ export class EmbeddedErasures implements ErasureStore {
         left--;
         if (prefix.startsWith('message/')) counts.messages += 'said' in value ? 2 : 1;
         if (prefix.startsWith('turn/')) counts.turns++;
+        if (prefix.startsWith('turn/') && (value as StoredTurn).feedback !== undefined) counts.feedback++;
         if (!prefix.startsWith('flight/')) continue;
         const { place, said } = value as FlightRow;
         counts.turns++;
@@ -173,4 +174,5 @@ const summed = (one: ErasedCounts, other: ErasedCounts): ErasedCounts => ({
   sessions: one.sessions + other.sessions,
   messages: one.messages + other.messages,
   turns: one.turns + other.turns,
+  feedback: (one.feedback ?? 0) + other.feedback,
 });

@@ -120,10 +120,15 @@ function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: Mes
     draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
 }
 
-function putTurn(draft: Draft, { workspaceId, record, begun, finished, flight }: TurnRow): void {
+function putTurn(draft: Draft, { workspaceId, record: rated, begun, finished, flight }: TurnRow): void {
+  const { feedback, ...record } = rated;
   const place: TurnPlace = { workspaceId, sessionId: record.sessionId, turnId: record.id };
   if (flight === null)
-    return draft.put(keys.turn(place), { turn: record, begun, finished } satisfies rows.StoredTurn, 'turn');
+    return draft.put(
+      keys.turn(place),
+      { turn: record, begun, finished, ...(feedback && { claimed: true, feedback }) } satisfies rows.StoredTurn,
+      'turn',
+    );
   const { fence, stop, remembered, released, calls = [] } = flight;
   for (const [index, call] of calls.entries()) draft.put(keys.call(place, index), call);
   const memory = remembered === null ? null : keys.memory(workspaceId, remembered.scope, remembered.key);

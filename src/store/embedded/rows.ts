@@ -1,6 +1,6 @@
 /** The rows of sessions, turns and messages. */
 import type { MoveRow } from '../moves.ts';
-import type { Fence, Message, Session, Turn } from '../store.ts';
+import type { Feedback, Fence, Message, Session, Turn } from '../store.ts';
 
 export interface StoredSession {
   readonly session: Session;
@@ -30,6 +30,7 @@ export interface StoredTurn {
   readonly finished: { readonly fence: Fence; readonly version: number } | null;
   /** True if the finished turn must not be withdrawn any more. */
   readonly claimed?: boolean;
+  readonly feedback?: Feedback;
   /** Absent in rows of imports, and of earlier versions, which stored them in separate rows. */
   readonly moves?: TurnMoves;
 }

@@ -7,7 +7,7 @@ import { firstIndexOf, streamingMessage } from '../records.ts';
 import { committedTurn, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { pageOf } from './pages.ts';
-import { messagesOf, type StoredMessage } from './rows.ts';
+import { messagesOf, type StoredMessage, type StoredTurn } from './rows.ts';
 
 const index = /^\d{1,9}$/;
 const indexOf = (key: string): number => Number(keys.lastPart(key));
@@ -36,7 +36,16 @@ export class EmbeddedTranscript {
     const stored = this.#stored(workspaceId, sessionId, at, reverse, this.#hiddenFrom(workspaceId, sessionId));
     const rows = overlaid(stored, this.#readable(workspaceId, sessionId, reverse), reverse);
     const list = pageOf(behind(at, rows, reverse), page.limit, ([key]) => String(indexOf(key)));
-    return { items: list.items.map(([, stored, flying]) => flying?.() ?? stored!), next: list.next };
+    const items = list.items.map(([, stored, flying]) => flying?.() ?? this.#rated(workspaceId, sessionId, stored!));
+    return { items, next: list.next };
+  }
+
+  /** The assistant's message with the feedback on its turn. */
+  #rated(workspaceId: string, sessionId: string, message: Message): Message {
+    const { role, turnId } = message;
+    if (role !== 'assistant' || turnId === null) return message;
+    const feedback = this.#batcher.committed<StoredTurn>(keys.turn({ workspaceId, sessionId, turnId }))?.feedback;
+    return feedback === undefined ? message : { ...message, feedback };
   }
 
   /**

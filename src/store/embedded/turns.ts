@@ -7,11 +7,13 @@ import type {
   AppendResult,
   BeginTurn,
   BegunTurn,
+  Feedback,
   Fence,
   Finished,
   FinishTurn,
   Message,
   OutputAfter,
+  RateTurn,
   Released,
   Renewed,
   TakenOver,
@@ -328,6 +330,25 @@ export class EmbeddedTurns implements TurnStore {
     });
   }
 
+  rate({ session, turn, feedback }: RateTurn): Promise<boolean> {
+    const place = placeOf(session.workspaceId, turn);
+    return this.#batcher.step<boolean>((draft) => {
+      const row = this.#newest(place);
+      if (row === undefined || row.finished === null) return false;
+      const { feedback: before, ...unrated } = row;
+      draft.put(
+        keys.turn(place),
+        { ...unrated, claimed: true, ...(feedback && { feedback }) } satisfies StoredTurn,
+        'turn',
+      );
+      const change = (rating: Feedback['rating']): number =>
+        Number(feedback?.rating === rating) - Number(before?.rating === rating);
+      const counts = { feedbackUp: change('up'), feedbackDown: change('down') };
+      if (feedback?.rating !== before?.rating) this.#usage.countIn(draft, session, turn.endedAt!, counts);
+      return true;
+    });
+  }
+
   /**
    * A turn in flight may be withdrawn only by its owner; a finished one only by the owner that finished it, unless it
    * was claimed.
@@ -389,7 +410,8 @@ export class EmbeddedTurns implements TurnStore {
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
     const row = committedTurn(this.#batcher, { workspaceId, sessionId, turnId });
     if (row === undefined) return null;
-    return row.claimed === true ? { ...row.turn, claimed: true } : row.turn;
+    const { turn, claimed, feedback } = row;
+    return claimed === true ? { ...turn, claimed, ...(feedback && { feedback }) } : turn;
   }
 
   output(place: TurnPlace): Promise<string> {

@@ -12,6 +12,7 @@ export interface ErasedCounts {
   readonly sessions: number;
   readonly messages: number;
   readonly turns: number;
+  readonly feedback: number;
 }
 
 /** Rows outside of sessions that name an erased session or visitor. */
@@ -48,4 +49,4 @@ export interface ErasureStore {
   unfinished(): Promise<Erasure[]>;
 }
 
-export const nothingErased: ErasedCounts = { sessions: 0, messages: 0, turns: 0 };
+export const nothingErased: ErasedCounts = { sessions: 0, messages: 0, turns: 0, feedback: 0 };

@@ -2,7 +2,7 @@
  * The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and
  * slots.
  */
-import type { IdempotencyRecord, Message, Move, Session, SettledLimit, ToolCall, Turn } from '../records.ts';
+import type { Feedback, IdempotencyRecord, Message, Move, Session, SettledLimit, ToolCall, Turn } from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
 
@@ -171,6 +171,15 @@ export interface WithdrawTurn extends Basis {
   readonly move?: Move;
 }
 
+/** Feedback on a finished turn. */
+export interface RateTurn {
+  readonly session: Session;
+  /** The turn as it was read. */
+  readonly turn: Turn;
+  /** Null removes it. */
+  readonly feedback: Feedback | null;
+}
+
 /** A turn and its text behind a position, both read at the same moment. */
 export interface OutputAfter {
   readonly turn: Turn;
@@ -243,6 +252,13 @@ export interface TurnStore {
    * 503; a repeat finds it kept.
    */
   claim(place: TurnPlace): Promise<boolean>;
+  /**
+   * Stores the feedback on a finished turn, or removes it, and counts the rating in the usage of the second in which the
+   * turn ended; a trial counts nothing. Feedback that was there before is replaced. The turn is kept from being
+   * withdrawn. False if the turn does not exist or is not finished. A lost answer: the feedback may be stored although
+   * the caller got 503; a repeat stores the same.
+   */
+  rate(step: RateTurn): Promise<boolean>;
   /**
    * Takes over a turn whose lease has run out: resolves with the new fence, or null if the lease still runs or the
    * turn has ended. A lost answer: a repeat with the same `leaseUntilMs` gets the same answer; otherwise the turn is

@@ -39,7 +39,7 @@ import { RedisHistory } from './history.ts';
 import { refuseUnfinished } from './importing.ts';
 import { accountParts, byAccount, part, Roots } from './keys.ts';
 import { RedisLink } from './link.ts';
-import { readMessage } from './records.ts';
+import { feedbackOf, readMessage } from './records.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
@@ -278,14 +278,14 @@ export class RedisSource implements DumpSource, Holdings {
     );
     const stored = await this.#fields(
       `${root}:turns:${sessionId}`,
-      ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`]),
+      ids.flatMap((id) => [part(id), `${part(id)}/begun`, `${part(id)}/finished`, `${part(id)}/feedback`]),
     );
     const turns = new Map<string, TurnRow>();
     for (const [index, id] of ids.entries()) {
-      const [record, begun, finished] = stored.slice(index * 3, index * 3 + 3);
+      const [record, begun, finished, feedback] = stored.slice(index * 4, index * 4 + 4);
       if (record === null) continue;
       const row = {
-        record: unpackRow<Turn>(record as Buffer),
+        record: { ...unpackRow<Turn>(record as Buffer), ...feedbackOf(feedback!) },
         begun: answeredOf(textOfReply(begun)),
         finished: answeredOf(textOfReply(finished)),
       };

@@ -43,7 +43,8 @@ export class RedisErasures implements ErasureStore {
     await this.#link.runDurable('erase-session', root, {
       session: part(sessionId),
       erasure: fieldOf(erasure),
-      turns: await this.#countTurns(`${root}:turns:${part(sessionId)}`),
+      turns: await this.#countFields(`${root}:turns:${part(sessionId)}`, '*/begun'),
+      feedback: await this.#countFields(`${root}:turns:${part(sessionId)}`, '*/feedback'),
       channel: this.#roots.channel('notices'),
       workspaceId,
       sessionId,
@@ -84,8 +85,13 @@ export class RedisErasures implements ErasureStore {
       kind,
       id,
     });
-    const [sessions, messages, turns] = textOfReply(answer).split(' ').map(Number) as [number, number, number];
-    return { sessions, messages, turns };
+    const [sessions, messages, turns, feedback = 0] = textOfReply(answer).split(' ').map(Number) as [
+      number,
+      number,
+      number,
+      number?,
+    ];
+    return { sessions, messages, turns, feedback };
   }
 
   async unfinished(): Promise<Erasure[]> {
@@ -105,10 +111,10 @@ export class RedisErasures implements ErasureStore {
     return erasures;
   }
 
-  async #countTurns(key: string): Promise<number> {
-    let turns = 0;
-    for await (const fields of this.#scanned('HSCAN', key, 'MATCH', '*/begun')) turns += fields.length / 2;
-    return turns;
+  async #countFields(key: string, pattern: string): Promise<number> {
+    let count = 0;
+    for await (const fields of this.#scanned('HSCAN', key, 'MATCH', pattern)) count += fields.length / 2;
+    return count;
   }
 
   /** Finds the limits whose places the holder has by a scan of the keys on the workspace's shard. */

@@ -22,7 +22,7 @@ import { progressOf } from './importing.ts';
 import { account, memoryDigest, part, Roots } from './keys.ts';
 import { RedisLink } from './link.ts';
 import type { Durability } from './link.ts';
-import { messageRecord, sessionFields } from './records.ts';
+import { feedbackFields, messageRecord, sessionFields } from './records.ts';
 import { loadScripts } from './scripts.ts';
 import { requireDurable } from './durability.ts';
 
@@ -211,7 +211,9 @@ export class RedisTarget implements DumpTarget {
     });
   }
 
-  async #turn({ workspaceId, record, begun, finished, flight }: TurnRow): Promise<void> {
+  async #turn({ workspaceId, record: rated, begun, finished, flight }: TurnRow): Promise<void> {
+    const { feedback = null, ...record } = rated;
+    const { rating, feedback: stored } = feedbackFields(feedback);
     const remembered = flight?.remembered ?? null;
     await this.#link.runDurable('load-turn', this.#roots.workspace(workspaceId), {
       session: part(record.sessionId),
@@ -225,6 +227,7 @@ export class RedisTarget implements DumpTarget {
       stop: flight?.stop ?? '',
       memory: remembered === null ? '' : memoryDigest(remembered.scope, remembered.key),
       released: flight?.released ?? '',
+      feedback: feedback === null ? '' : Buffer.concat([Buffer.from(`${rating} `), stored as Uint8Array]),
       calls: (flight?.calls ?? []).map((call) => packRow(call)),
     });
   }

@@ -1,5 +1,5 @@
 /** Records as they are sent: packed, beside the fields that a script reads. */
-import type { AmendedMessage, Basis, Message, IdempotencyRecord, Session } from '../store.ts';
+import type { AmendedMessage, Basis, Feedback, Message, IdempotencyRecord, Session } from '../store.ts';
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
@@ -81,4 +81,15 @@ export function foundFields(
 ): { found: string; foundRecord: Argument; foundResult: string; foundLasts: number } {
   const { memory, memoryRecord, result, lasts } = memoryFields(found, nowMs);
   return { found: memory, foundRecord: memoryRecord, foundResult: result, foundLasts: lasts };
+}
+
+/** Feedback as the scripts store it: the rating, which a script reads, then the packed record; empty without feedback. */
+export const feedbackFields = (feedback: Feedback | null): { rating: string; feedback: Argument } =>
+  feedback === null ? { rating: '', feedback: '' } : { rating: feedback.rating, feedback: packRow(feedback) };
+
+/** Stored feedback as a field of its turn or message. */
+export function feedbackOf(stored: RedisReply): { readonly feedback?: Feedback } {
+  if (stored === null) return {};
+  const bytes = stored as Buffer;
+  return { feedback: unpackRow<Feedback>(bytes.subarray(bytes.indexOf(0x20) + 1)) };
 }

@@ -4,7 +4,7 @@ import { unpackRow } from '../codec.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import { readMessage } from './records.ts';
+import { feedbackOf, readMessage } from './records.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 
@@ -40,9 +40,29 @@ export class RedisTranscript {
     if (messages.some(({ message }) => message.status === 'streaming'))
       await this.#link.confirmOutput(this.#roots.workspace(workspaceId));
     return {
-      items: messages.map(({ message }) => message),
+      items: await this.#rated(
+        workspaceId,
+        sessionId,
+        messages.map(({ message }) => message),
+      ),
       next: stored.length > limit ? messages.at(-1)!.index : null,
     };
+  }
+
+  /** The messages with the feedback on their turns. */
+  async #rated(workspaceId: string, sessionId: string, messages: readonly Message[]): Promise<Message[]> {
+    const fields = messages.flatMap(({ role, turnId, status }) =>
+      role === 'assistant' && turnId !== null && status !== 'streaming' ? [`${part(turnId)}/feedback`] : [],
+    );
+    if (fields.length === 0) return [...messages];
+    const root = this.#roots.workspace(workspaceId);
+    const turns = `${root}:turns:${part(sessionId)}`;
+    const stored = (await this.#link.send(root, 'HMGET', turns, ...fields)) as RedisReply[];
+    const found = new Map(fields.map((field, index) => [field, feedbackOf(stored[index]!)]));
+    return messages.map((message) => {
+      const rated = message.role === 'assistant' ? found.get(`${part(message.turnId ?? '')}/feedback`) : undefined;
+      return rated?.feedback === undefined ? message : { ...message, ...rated };
+    });
   }
 
   async recent(

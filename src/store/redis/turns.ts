@@ -9,6 +9,7 @@ import type {
   IdempotencyRecord,
   FinishTurn,
   OutputAfter,
+  RateTurn,
   Released,
   Renewed,
   StepTurn,
@@ -36,6 +37,8 @@ import type { RedisLink } from './link.ts';
 import {
   amendsField,
   basisFields,
+  feedbackFields,
+  feedbackOf,
   foundFields,
   memoryFields,
   messageFields,
@@ -259,6 +262,18 @@ export class RedisTurns implements TurnStore {
     return finished(answer);
   }
 
+  async rate({ session, turn, feedback }: RateTurn): Promise<boolean> {
+    const { ended, account: counted } = countedFields(session, turn);
+    const fields = {
+      session: part(session.id),
+      turn: part(turn.id),
+      ...feedbackFields(feedback),
+      account: counted,
+      ended,
+    };
+    return (await this.#link.runDurable('rate-turn', this.#roots.workspace(session.workspaceId), fields)) === 1;
+  }
+
   async claim({ workspaceId, sessionId, turnId }: TurnPlace): Promise<boolean> {
     const fields = { session: part(sessionId), turn: part(turnId) };
     return (await this.#link.runDurable('claim-turn', this.#roots.workspace(workspaceId), fields)) === 1;
@@ -290,16 +305,17 @@ export class RedisTurns implements TurnStore {
 
   async read(workspaceId: string, sessionId: string, turnId: string): Promise<Turn | null> {
     const root = this.#roots.workspace(workspaceId);
-    const [record, claimed] = (await this.#link.send(
+    const [record, claimed, feedback] = (await this.#link.send(
       root,
       'HMGET',
       `${root}:turns:${part(sessionId)}`,
       part(turnId),
       `${part(turnId)}/claimed`,
-    )) as [RedisReply, RedisReply];
+      `${part(turnId)}/feedback`,
+    )) as [RedisReply, RedisReply, RedisReply];
     if (record === null) return null;
     const turn = unpackRow<Turn>(record as Buffer);
-    return claimed === null ? turn : { ...turn, claimed: true };
+    return claimed === null ? turn : { ...turn, claimed: true, ...feedbackOf(feedback) };
   }
 
   output(place: TurnPlace): Promise<string> {

@@ -26,6 +26,7 @@ t.test('a conversation over the link', async (t) => {
       visitor_fields: [{ name: 'email', label: 'E-mail', type: 'email', required: true }],
       channels: { link: true, widget: true },
       status: 'open',
+      feedback: false,
       message_characters_max: 8000,
     });
     t.equal(headers.get('x-ratelimit-limit'), null);

@@ -369,3 +369,35 @@ t.test(
     await context.close();
   },
 );
+
+t.test('a visitor rates a reply, takes the rating back, and finds it again', { skip: whyNoBrowser }, async (t) => {
+  const link = { slug: 'rated', origins: [], limits: {}, feedback: true };
+  const assistant = await linked(house, 'rated', { greeting: 'Good day.', link });
+  const { page, complaints, context } = await open('rated', { width: 360, height: 700 });
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  await say(page, 'Hello');
+  await until(async () => (await button('Good reply').count()) === 1);
+  const counts = async () => {
+    const { totals } = (await house.ask(`/usage?assistant_id=${assistant.id}`)).json;
+    return [totals.feedback_up, totals.feedback_down].join(' ');
+  };
+  const pressed = async () => [
+    await button('Good reply').getAttribute('aria-pressed'),
+    await button('Poor reply').getAttribute('aria-pressed'),
+  ];
+  t.same(await pressed(), ['false', 'false'], 'the greeting has no buttons, the reply has two');
+  await button('Good reply').click();
+  await until(async () => (await counts()) === '1 0');
+  await button('Poor reply').click();
+  await until(async () => (await counts()) === '0 1');
+  t.same(await pressed(), ['false', 'true']);
+  t.same([await findings(page, 'not contrast'), await page.evaluate(faintTexts)], [[], []]);
+  await page.reload();
+  await until(async () => (await button('Poor reply').count()) === 1);
+  t.same(await pressed(), ['false', 'true']);
+  await button('Poor reply').click();
+  await until(async () => (await counts()) === '0 0');
+  t.same(await pressed(), ['false', 'false']);
+  t.same(complaints, []);
+  await context.close();
+});

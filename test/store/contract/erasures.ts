@@ -5,7 +5,7 @@ import type { Case } from '../contract.ts';
 import { at, ids, message, page, remembered, toolCall, usageQuery, type Scene } from '../fixtures.ts';
 import { move } from './history.ts';
 
-const none = { sessions: 0, messages: 0, turns: 0 };
+const none = { sessions: 0, messages: 0, turns: 0, feedback: 0 };
 
 const erasureOf = ({ workspaceId }: Scene, kind: Erasure['kind'], id: string): Erasure => ({ workspaceId, kind, id });
 
@@ -84,15 +84,17 @@ export const erasureCases: readonly Case[] = [
   {
     name: 'an erasure counts each session, message and turn once, however often it is repeated',
     async run(scene) {
-      const { store, nowMs } = scene;
-      const { session } = await conversation(scene);
+      const { store, nowMs, now } = scene;
+      const { session, first } = await conversation(scene);
       const visitor = erasureOf(scene, 'visitor', 'vis_1');
       const created = await scene.created();
+      const turn = (await store.turns.read(session.workspaceId, session.id, first.place.turnId))!;
+      equal(await store.turns.rate({ session, turn, feedback: { rating: 'up', comment: null, at: now } }), true);
       await store.erasures.begin(visitor, nowMs);
       for (const id of [session.id, session.id, created.id, 'ses_unknown'])
         await store.erasures.eraseSession(visitor, id);
       await store.erasures.begin(visitor, nowMs);
-      deepEqual(await store.erasures.finish(visitor), { sessions: 2, messages: 5, turns: 2 });
+      deepEqual(await store.erasures.finish(visitor), { sessions: 2, messages: 5, turns: 2, feedback: 1 });
       deepEqual(await store.erasures.finish(visitor), none);
       await store.erasures.begin(visitor, nowMs);
       deepEqual(await store.erasures.finish(visitor), none);
@@ -129,7 +131,7 @@ export const erasureCases: readonly Case[] = [
       const erasure = erasureOf(scene, 'session', session.id);
       await store.erasures.begin(erasure, nowMs);
       await store.erasures.eraseSession(erasure, session.id);
-      deepEqual(await store.erasures.finish(erasure), { sessions: 1, messages: 1200, turns: 0 });
+      deepEqual(await store.erasures.finish(erasure), { sessions: 1, messages: 1200, turns: 0, feedback: 0 });
       deepEqual(await scene.transcript(session.id), []);
     },
   },

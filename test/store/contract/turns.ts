@@ -1,6 +1,6 @@
 /** A turn's steps: atomic, once only, by their owner alone. */
 import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict';
-import type { BeginTurn, Session } from '../../../src/store/store.ts';
+import type { BeginTurn, Feedback, Session } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { api, at, message, page, remembered, snapshot, streaming, usageQuery } from '../fixtures.ts';
 import type { Begun, Scene } from '../fixtures.ts';
@@ -458,6 +458,50 @@ export const turnCases: readonly Case[] = [
       await store.turns.finish(end);
       equal((await store.turns.withdraw(other.withdrawStep({ version: 3, turn: end.turn }))).outcome, 'finished');
       equal(await store.turns.claim(other.place), false, 'one that was withdrawn first');
+    },
+  },
+  {
+    name: 'feedback on a finished turn is read with turn and message, counted in its second, and replaced or removed',
+    async run(scene) {
+      const { store } = scene;
+      const turn = await scene.streaming();
+      const session = turn.step.session;
+      const { workspaceId, sessionId, turnId } = turn.place;
+      const up = { rating: 'up', comment: 'Thanks', at: scene.now + 5 } as const;
+      const down = { rating: 'down', comment: null, at: scene.now + 6 } as const;
+      equal(await store.turns.rate({ session, turn: turn.step.turn, feedback: up }), false, 'while it streams');
+      const seal = turn.finishStep({ tail: { position: 0, text: 'abc' } });
+      await store.turns.finish(seal);
+      const rate = (feedback: Feedback | null) => store.turns.rate({ session, turn: seal.turn, feedback });
+      const stands = async (feedback: Feedback | undefined, counts: readonly [number, number]) => {
+        deepEqual((await store.turns.read(workspaceId, sessionId, turnId))?.feedback, feedback);
+        deepEqual(
+          (await scene.transcript(sessionId)).map((message) => message.feedback),
+          [undefined, feedback],
+        );
+        const [usage] = await store.usage.read(workspaceId, usageQuery(scene.now, scene.now + 1));
+        deepEqual([usage!.feedbackUp, usage!.feedbackDown], counts);
+      };
+      await stands(undefined, [0, 0]);
+      equal(await rate(null), true, 'nothing to remove');
+      await stands(undefined, [0, 0]);
+      equal(await rate(up), true);
+      equal(await rate(up), true, 'sent again');
+      await stands(up, [1, 0]);
+      equal(await rate({ ...up, comment: null }), true);
+      await stands({ ...up, comment: null }, [1, 0]);
+      equal(await rate(down), true);
+      await stands(down, [0, 1]);
+      deepEqual(await store.turns.withdraw(turn.withdrawStep({ version: 3, turn: seal.turn })), { outcome: 'fenced' });
+      deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 }, 'sent again');
+      await stands(down, [0, 1]);
+      equal(await rate(null), true);
+      await stands(undefined, [0, 0]);
+      const missing = { ...seal.turn, id: 'turn_none' };
+      equal(await store.turns.rate({ session, turn: missing, feedback: up }), false);
+      const trial = { ...session, channel: 'console' } as const;
+      equal(await store.turns.rate({ session: trial, turn: seal.turn, feedback: up }), true);
+      await stands(up, [0, 0]);
     },
   },
   {

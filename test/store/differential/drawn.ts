@@ -48,6 +48,7 @@ const weights = {
   list: 1,
   keyByPublicId: 1,
   assistantBySlug: 1,
+  rateTurn: 0,
   again: 10,
   wait: 5,
   reopen: 1,

@@ -9,6 +9,7 @@ import type {
   BeginTurn,
   CreateSession,
   Fence,
+  Feedback,
   FinishTurn,
   IdempotencyRecord,
   Session,
@@ -603,6 +604,14 @@ const sweep: Make = (known, { which }) => {
   return { verb: 'sweep', args: [known.nowMs, limit], timed: true, run };
 };
 
+const rateTurn = ofTurn(async (known, { which }, { place, begun }) => {
+  const { record: session } = await known.session({ workspaceId: place.workspaceId, id: place.sessionId });
+  const { now } = known;
+  const feedback: Feedback | null =
+    which % 3 === 0 ? null : { rating: which % 3 === 1 ? 'up' : 'down', comment: null, at: now };
+  return call('rateTurn', true, [{ session, turn: { ...begun.turn, endedAt: now }, feedback }]);
+});
+
 export const storeSteps = {
   createSession,
   saveSession,
@@ -627,7 +636,10 @@ export const storeSteps = {
   sweep,
   session: ofSession((_, __, place) => call('session', false, place)),
   orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
-  claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
+  claimTurn: ofTurn((known, drawn, turn) =>
+    drawn.lasts < 2 ? rateTurn(known, drawn) : call('claimTurn', true, [turn.place]),
+  ),
+  rateTurn,
   turn: ofTurn((_, __, { place }) => call('turn', false, [place.workspaceId, place.sessionId, place.turnId])),
   output: ofTurn((_, __, { place }) => call('output', false, [place])),
   turnCalls: ofTurn((_, __, { place }) => call('turnCalls', false, [place])),

@@ -30,6 +30,8 @@ const columns = [
   ['transcription_seconds', 'Transcribed seconds'],
   ['tool_calls', 'Calls of tools'],
   ['cached_input_tokens', 'Cached input tokens'],
+  ['feedback_up', 'Rated up'],
+  ['feedback_down', 'Rated down'],
 ] as const;
 
 export default function UsagePage() {

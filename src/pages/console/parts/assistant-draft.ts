@@ -38,6 +38,7 @@ export interface AssistantDraft {
   readonly linkOn: boolean;
   readonly widgetOn: boolean;
   readonly slug: string;
+  readonly feedbackOn: boolean;
   /** One on each line. */
   readonly origins: string;
   readonly linkLimits: LinkLimits;
@@ -71,7 +72,7 @@ export const emptyDraft: AssistantDraft = {
   },
   ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
   ...{ toolIds: [], toolRounds: '8' },
-  ...{ fields: [], linkOn: false, widgetOn: false, slug: '', origins: '', linkLimits: {} },
+  ...{ fields: [], linkOn: false, widgetOn: false, slug: '', feedbackOn: false, origins: '', linkLimits: {} },
 };
 
 const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
@@ -120,6 +121,7 @@ export function draftOf({
       linkOn: channels.link,
       widgetOn: channels.widget,
       slug: text(link?.slug),
+      feedbackOn: link?.feedback ?? false,
       origins: link?.origins.join('\n') ?? '',
     },
     linkLimits: Object.fromEntries(
@@ -143,7 +145,13 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '');
-  const hasLink = draft.slug.trim() !== '' || origins.length > 0 || limits.length > 0 || draft.linkOn || draft.widgetOn;
+  const hasLink =
+    draft.slug.trim() !== '' ||
+    origins.length > 0 ||
+    limits.length > 0 ||
+    draft.linkOn ||
+    draft.widgetOn ||
+    draft.feedbackOn;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
   return {
     ...{
@@ -172,7 +180,14 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
     voice: hasVoice
       ? { provider: draft.voiceProvider, voice: orNull(draft.voice), credential_id: orNull(draft.voiceCredential) }
       : null,
-    link: hasLink ? { slug: orNull(draft.slug.trim()), origins, limits: Object.fromEntries(limits) } : null,
+    link: hasLink
+      ? {
+          slug: orNull(draft.slug.trim()),
+          origins,
+          limits: Object.fromEntries(limits),
+          feedback: draft.feedbackOn,
+        }
+      : null,
   };
 }
 

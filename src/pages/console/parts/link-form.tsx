@@ -37,6 +37,12 @@ export function LinkForm(options: Options) {
         spellcheck={false}
         autocomplete="off"
       />
+      <Check
+        label="Feedback"
+        note="Two buttons under each reply, on the page and in the widget."
+        checked={draft.feedbackOn}
+        onValue={(feedbackOn) => change({ feedbackOn })}
+      />
       {(draft.linkOn || draft.widgetOn || draft.slug !== '') && <Limits {...options} />}
     </>
   );

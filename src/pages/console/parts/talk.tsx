@@ -209,6 +209,7 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
           spoken={spokenOf(message)}
           growing={message.status === 'streaming'}
           note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)}
+          feedback={message.feedback}
           cut={message.status === 'partial'}
           turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined}
         />
@@ -227,6 +228,7 @@ interface SaidOptions {
   readonly growing?: boolean;
   readonly cut?: boolean;
   readonly note?: string | null;
+  readonly feedback?: Message['feedback'] | undefined;
   /** The address of its turn. */
   readonly turn?: string | undefined;
 }
@@ -260,6 +262,7 @@ const Said = ({
   growing = false,
   cut = false,
   note = null,
+  feedback = null,
   turn,
 }: SaidOptions) => (
   <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
@@ -279,6 +282,12 @@ const Said = ({
       </p>
     )}
     {note !== null && <p class={cut ? 'cut' : 'aside'}>{note}</p>}
+    {feedback && (
+      <p class={feedback.rating === 'down' ? 'cut' : 'aside'}>
+        {feedback.rating === 'up' ? 'Rated good' : 'Rated poor'}
+        {feedback.comment && `: ${feedback.comment}`}
+      </p>
+    )}
     {at !== undefined && (
       <small>
         <MomentText at={at} />

@@ -1,12 +1,13 @@
 -- Loads a turn from an export. A turn in flight has lost its lease and takes no slot; its position is set when its message is loaded.
 -- KEYS: the workspace's root.
--- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory, released, ...calls.
+-- ARGV: session, turn, record, index, begun, finished, epoch, owner, stop, memory, released, feedback, ...calls.
 -- Answer: 1.
 --- @include "at"
 --- @include "int"
 
 redis.call('HSET', at('turns', session), turn, record, turn .. '/index', index, turn .. '/begun', begun)
 if finished ~= '' then redis.call('HSET', at('turns', session), turn .. '/finished', finished) end
+if feedback ~= '' then redis.call('HSET', at('turns', session), turn .. '/feedback', feedback, turn .. '/claimed', '1') end
 if epoch == '' then return 1 end
 local flight = at('flight', session, turn)
 redis.call('HSET', flight, 'epoch', epoch, 'owner', owner, 'lease', 0)
