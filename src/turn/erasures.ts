@@ -3,6 +3,7 @@
  * erasure is stored before its first step, so that the next sweep of any process continues one that was cut.
  */
 import { secondsOf, type Clock } from '../base/clock.ts';
+import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { visitorLimits } from '../host/link-budget.ts';
 import { StoreUnavailable } from '../store/store.ts';
@@ -22,7 +23,7 @@ const limitedSeconds = 2 * 86_400;
 export interface ErasuresOptions {
   readonly store: Store;
   readonly clock: Clock;
-  readonly sessions: Sessions;
+  readonly sessions: Pick<Sessions, 'of' | 'end'>;
   /** Drops the copies that this process has of an erased session or visitor. */
   drop(erased: Erasure): void;
   /** Reports a failure of an erasure that no request waits for. */
@@ -145,12 +146,16 @@ export class Erasures {
     };
   }
 
-  /** Ends a session that is open, with its turn and its call. */
+  /** Ends a session that is open, with its turn and its call. Another process may have erased it meanwhile. */
   async #end({ workspaceId, id, machine }: Session, cause: Cause): Promise<void> {
     const { sessions } = this.#options;
     if (machine.state !== 'open' && machine.state !== 'streaming') return;
-    const actor = await sessions.of(workspaceId, id);
-    if (actor !== null) await sessions.end(actor, cause);
+    try {
+      const actor = await sessions.of(workspaceId, id);
+      if (actor !== null) await sessions.end(actor, cause);
+    } catch (error) {
+      if (!(error instanceof Failure && error.code === 'session_not_found')) throw error;
+    }
   }
 
   async #each<T>(all: readonly T[], act: (each: T) => Promise<void>): Promise<void> {

@@ -145,6 +145,22 @@ for (const [name, settings] of Object.entries(stores)) {
   });
 }
 
+t.test('two processes that erase one visitor count each session once', { skip: whyNoRedis() ?? false }, async (t) => {
+  const env = await stores['redis']!(t);
+  const [one, other] = [await openHouse(t, { env }), await openHouse(t, { env })];
+  const { workspaceId } = one;
+  await linked(one, 'erased-twice', { limits: { messages_per_address_per_hour: null } });
+  const visit = await Visit.to(one, 'erased-twice');
+  const sessions = await Promise.all(Array.from({ length: 100 }, () => visit.session()));
+  const both = [one, { ...other, workspaceId }] as const;
+  const answers = await Promise.all(both.map((house) => erase(house, `visitors/${visit.id}`)));
+  for (const { status, text } of answers) t.equal(status, 200, text);
+  t.equal(
+    answers.reduce((sum, { json }) => sum + json.sessions, 0),
+    sessions.length,
+  );
+});
+
 t.test('a turn that another process runs is aborted and erased', { skip: whyNoRedis() ?? false }, async (t) => {
   const env = await stores['redis']!(t);
   const [runs, erases] = [await openHouse(t, { env }), await openHouse(t, { env })];

@@ -113,6 +113,7 @@ for (const [name, open] of Object.entries(places)) {
     const logs = house.stdout() + house.stderr();
     t.ok(logs.length > logged, 'the erasures are logged');
     t.same(found(Buffer.from(logs), canaries), [], 'the logs');
+    t.same(/^.*"level":"(?:error|fatal)".*$/m.exec(logs)?.[0], undefined, 'no fault is logged');
     const { turns, sessions, tool_calls: calls } = (await house.ask('/usage')).json.totals;
     t.match({ sessions, calls }, { sessions: totals.sessions, calls: totals.tool_calls }, 'usage stays');
     t.ok(turns >= totals.turns, 'usage has the turns that were aborted');
