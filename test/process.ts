@@ -17,6 +17,8 @@ export interface ServerOptions {
   readonly command?: string;
   /** Another Node than this one, as a path. */
   readonly node?: string;
+  /** Options of Node that come before the flags of `npm start`. */
+  readonly nodeWords?: readonly string[];
   /**
    * The words of a program that runs the server, such as one that makes a container; all of it is to end with the
    * server.
@@ -86,6 +88,7 @@ export async function startServer(
     workersAlone = false,
     command = start,
     node = process.execPath,
+    nodeWords = [],
     within = [],
     onOutput,
     descriptors,
@@ -99,6 +102,7 @@ export async function startServer(
     ...within,
     ...limited,
     node,
+    ...nodeWords,
     ...flags,
     `--import=${leash(workersAlone ? '!process.connected' : 'true')}`,
     command,

@@ -120,11 +120,13 @@ async function runNpm(doing, command, ...options) {
     '--no-progress',
     '--loglevel=error',
   ];
-  const npm = spawnSync('npm', args, {
+  // Windows runs npm in a shell, which takes one line.
+  const isScript = process.platform === 'win32';
+  const npm = spawnSync(isScript ? ['npm', ...args].join(' ') : 'npm', isScript ? [] : args, {
     cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'ignore', 'pipe'],
-    shell: process.platform === 'win32',
+    shell: isScript,
   });
   if (npm.status !== 0) throw new PrepareError(`npm ${command} failed: ${npm.error?.message ?? reasonOf(npm.stderr)}`);
 }
