@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import about from '../../package.json' with { type: 'json' };
 import { randomIds } from '../base/ids.ts';
-import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { runMove, countsText, withSettings, type MovingVariables } from './moving.ts';
 import { note } from './output.ts';
@@ -13,7 +12,6 @@ const variables: MovingVariables = ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_ACC
 export function registerExport(program: Command, io: Io): void {
   withSettings(program.command('export').description("write all of a store's data to a file"), variables)
     .option('--out <file>', 'the output file; compressed if the name ends in .gz, and - is stdout', '-')
-    .option('--resume', 'resume an interrupted export to the same file')
     .addHelpText('after', examples)
     .action((options: Flags) => run(io, options));
 }
@@ -29,9 +27,6 @@ Examples:
 
 async function run(io: Io, options: Flags): Promise<void> {
   const out = options['out'] === '-' ? io.stdout : String(options['out']);
-  const resume = options['resume'] === true;
-  if (typeof out !== 'string' && resume)
-    throw new UsageFailure('--resume needs the name of a file, as in --out parley.jsonl.gz.');
   const { exportTo, openSource, secretOf } = await import('../operations/moving.ts');
   let rows = 0;
   const done = await runMove(
@@ -51,7 +46,6 @@ async function run(io: Io, options: Flags): Promise<void> {
           clock,
           ids: randomIds(clock),
           out,
-          resume,
           onRows,
         });
       } finally {
@@ -59,11 +53,6 @@ async function run(io: Io, options: Flags): Promise<void> {
       }
     },
   );
-  if (resume)
-    note(
-      io,
-      done.resumed === null ? 'There was nothing to resume: exported anew.' : `Went on after ${done.resumed} rows.`,
-    );
   if (done.unopened > 0)
     note(
       io,

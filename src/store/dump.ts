@@ -143,25 +143,14 @@ export type DumpRow =
   | MemoryRow
   | UsageRow;
 
-/** Position at which an export continues: at this workspace, or at this session of it. */
-export interface DumpPlace {
-  readonly workspaceId: string;
-  readonly sessionId: string | null;
-}
-
 /** A store that can be exported. */
 export interface DumpSource {
   /** `memory`, `lmdb`, `redis`. */
   readonly name: string;
   open(): Promise<void>;
   close(): Promise<void>;
-  /**
-   * Names the state that is read: while it exists, an interrupted export may continue. Null if the store's states have
-   * no names.
-   */
-  mark(): string | null;
-  /** All rows, or those from a place on. Memory stays bounded, however many rows there are. */
-  rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow>;
+  /** All rows. Memory stays bounded, however many there are. */
+  rows(nowMs: number): AsyncIterable<DumpRow>;
 }
 
 /** Progress of a store in loading the rows of a file. */
@@ -203,19 +192,12 @@ export const importUnfinished =
 
 /** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
-  records<K extends CatalogKind>(
-    kind: K,
-    workspaceId: string,
-    from: string | null,
-  ): AsyncIterable<Versioned<CatalogRecords[K]>>;
+  records<K extends CatalogKind>(kind: K, workspaceId: string): AsyncIterable<Versioned<CatalogRecords[K]>>;
   buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
   /** The moves of an assistant or a key. */
   moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
   /** Each session before its history and its messages, and each turn after its own message. */
-  sessions(
-    workspaceId: string,
-    from: string | null,
-  ): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
+  sessions(workspaceId: string): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
   /** Ordered by end, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
   /** Ordered by assistant and key; each hour before its seconds. */
@@ -226,32 +208,28 @@ export interface Holdings {
 export const bucketFullMs = 120_000;
 
 /** The rows of all workspaces, in the common order. */
-export async function* dumpRows(holdings: Holdings, nowMs: number, from: DumpPlace | null): AsyncGenerator<DumpRow> {
-  for await (const workspace of holdings.records('workspace', '', from?.workspaceId ?? null)) {
+export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerator<DumpRow> {
+  for await (const workspace of holdings.records('workspace', '')) {
     const { id } = workspace.record;
-    const session = from?.workspaceId === id ? from.sessionId : null;
-    if (session === null) {
-      yield { type: 'workspace', ...workspace };
-      for await (const assistant of holdings.records('assistant', id, null)) {
-        yield { type: 'assistant', ...assistant };
-        yield* historyRow(
-          'assistant',
-          id,
-          assistant.record.id,
-          await holdings.moves('assistant', id, assistant.record.id),
-        );
-      }
-      for await (const credential of holdings.records('credential', id, null))
-        yield { type: 'credential', ...credential };
-      for await (const tool of holdings.records('tool', id, null)) yield { type: 'tool', ...tool };
-      for await (const key of holdings.records('key', id, null)) {
-        const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
-        yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };
-        yield* historyRow('key', id, key.record.id, await holdings.moves('key', id, key.record.id));
-      }
+    yield { type: 'workspace', ...workspace };
+    for await (const assistant of holdings.records('assistant', id)) {
+      yield { type: 'assistant', ...assistant };
+      yield* historyRow(
+        'assistant',
+        id,
+        assistant.record.id,
+        await holdings.moves('assistant', id, assistant.record.id),
+      );
+    }
+    for await (const credential of holdings.records('credential', id)) yield { type: 'credential', ...credential };
+    for await (const tool of holdings.records('tool', id)) yield { type: 'tool', ...tool };
+    for await (const key of holdings.records('key', id)) {
+      const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
+      yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };
+      yield* historyRow('key', id, key.record.id, await holdings.moves('key', id, key.record.id));
     }
     // Stores may keep the fields in another order; an export is the same to the byte.
-    for await (const row of holdings.sessions(id, session))
+    for await (const row of holdings.sessions(id))
       yield row.type === 'session' ? { ...row, record: sessionShape.inOrder(row.record) } : row;
     for await (const record of holdings.memories(id))
       if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };

@@ -57,7 +57,7 @@ async function dumpOf(engine: MemoryEngine): Promise<DumpRow[]> {
   const source = new EmbeddedSource(engine);
   await source.open();
   const rows: DumpRow[] = [];
-  for await (const row of source.rows(nowMs, null)) rows.push(row);
+  for await (const row of source.rows(nowMs)) rows.push(row);
   await source.close();
   return rows;
 }

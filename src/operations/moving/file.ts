@@ -41,8 +41,6 @@ async function* chunks(lines: AsyncIterable<string>): AsyncGenerator<string> {
 }
 
 export interface LinesOptions {
-  /** The name that says whether the file is compressed; the path by default. */
-  readonly name?: string;
   /** Called with the file, so that the caller can see how far it was read. */
   readonly opened?: (file: { readonly bytesRead: number }) => void;
 }
@@ -50,12 +48,12 @@ export interface LinesOptions {
 /** The lines of a file or a stream. The last line counts only if it has a line end. */
 export async function* readLines(
   input: string | NodeJS.ReadableStream,
-  { name, opened }: LinesOptions = {},
+  { opened }: LinesOptions = {},
 ): AsyncGenerator<string> {
   const file = typeof input === 'string' ? createReadStream(input, { highWaterMark: chunkCharacters }) : null;
   if (file !== null) opened?.(file);
   let text = file ?? (input as NodeJS.ReadableStream);
-  if (typeof input === 'string' && isPacked(name ?? input)) {
+  if (typeof input === 'string' && isPacked(input)) {
     // An incomplete compressed file gives as much as can be unpacked; its missing closing line shows that it is
     // incomplete.
     const unpacked = createGunzip({ finishFlush: constants.Z_SYNC_FLUSH });

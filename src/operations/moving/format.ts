@@ -23,8 +23,6 @@ const Header = Type.Object({
   id: Type.String({ minLength: 1 }),
   /** The kind of the exported store. */
   store: Type.String(),
-  /** The state of that store; null if its states have no names. */
-  mark: Type.Union([Type.String(), Type.Null()]),
   /** Unix seconds. */
   createdAt: Type.Integer(),
   /** Identifies the `PARLEY_SECRET` that the credentials are sealed under. */

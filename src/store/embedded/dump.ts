@@ -21,7 +21,6 @@ import { usedAtOf, type Buckets } from '../budgets.ts';
 import { streamingMessage } from '../records.ts';
 import { historyRow, importUnfinished, dumpRows, usageRow } from '../dump.ts';
 import type {
-  DumpPlace,
   DumpProgress,
   DumpRow,
   DumpSource,
@@ -39,10 +38,7 @@ import { movesOf, NewestMoves, type MovesRow } from './history.ts';
 import * as keys from './keys.ts';
 import * as rows from './rows.ts';
 
-export interface Readable extends Pick<Engine, 'name' | 'open' | 'close' | 'get' | 'range' | 'pause'> {
-  /** Names the state that is read, if it has a name. */
-  mark?(): string;
-}
+export type Readable = Pick<Engine, 'name' | 'open' | 'close' | 'get' | 'range' | 'pause'>;
 
 export class EmbeddedSource implements DumpSource, Holdings {
   readonly #engine: Readable;
@@ -66,22 +62,13 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return this.#engine.close();
   }
 
-  mark(): string | null {
-    return this.#engine.mark?.() ?? null;
+  rows(nowMs: number): AsyncIterable<DumpRow> {
+    return dumpRows(this, nowMs);
   }
 
-  rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow> {
-    return dumpRows(this, nowMs, from);
-  }
-
-  async *records<K extends CatalogKind>(
-    kind: K,
-    workspaceId: string,
-    from: string | null,
-  ): AsyncGenerator<Versioned<CatalogRecords[K]>> {
+  async *records<K extends CatalogKind>(kind: K, workspaceId: string): AsyncGenerator<Versioned<CatalogRecords[K]>> {
     for await (const [, { record, version }] of this.#rows<Versioned<CatalogRecords[K]>>(
       keys.catalog(kind, workspaceId),
-      from,
     ))
       yield { version, record };
   }
@@ -104,13 +91,9 @@ export class EmbeddedSource implements DumpSource, Holdings {
     );
   }
 
-  async *sessions(
-    workspaceId: string,
-    from: string | null,
-  ): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
+  async *sessions(workspaceId: string): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     for await (const [, { session, version, withdrawn }] of this.#rows<rows.StoredSession>(
       keys.sessions(workspaceId),
-      from,
     )) {
       yield {
         type: 'session',
@@ -239,9 +222,9 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return bytes === undefined ? undefined : unpackRow<T>(bytes);
   }
 
-  /** The rows with a prefix, from an id on. */
-  #rows<T>(prefix: string, from: string | null = null): AsyncGenerator<[string, T]> {
-    return this.#between<T>(from === null ? prefix : prefix + keys.part(from), keys.endOf(prefix));
+  /** The rows with a prefix. */
+  #rows<T>(prefix: string): AsyncGenerator<[string, T]> {
+    return this.#between<T>(prefix, keys.endOf(prefix));
   }
 
   async *#between<T>(from: string, to: string): AsyncGenerator<[string, T]> {

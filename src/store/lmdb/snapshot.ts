@@ -22,8 +22,6 @@ import { rangeRows } from './rows.ts';
 interface State {
   readonly transaction: Transaction;
   readonly waiting: WaitingRows;
-  /** The number of the first record after this state. */
-  readonly next: number;
 }
 
 /**
@@ -78,10 +76,6 @@ export class LmdbSnapshot implements Readable, Engine {
     await this.#database!.close();
   }
 
-  mark(): string {
-    return String(this.#reading.next);
-  }
-
   get(key: string): Uint8Array | undefined {
     const { transaction, waiting } = this.#reading;
     const value = waiting.get(key);
@@ -133,7 +127,7 @@ function look(
       const waiting = new WaitingRows();
       const replayed = replay(files, from, (entry) => waiting.apply(entry, beneath));
       refuseLosses(replayed, acceptLoss);
-      return { transaction, waiting, next: replayed.next };
+      return { transaction, waiting };
     }
     transaction.done();
     if (looks === looksMax) throw new Error('it changes faster than it can be read');

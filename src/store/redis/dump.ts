@@ -22,7 +22,6 @@ import { budgetNames, type Buckets } from '../budgets.ts';
 import { historyRow, dumpRows, usageRow } from '../dump.ts';
 import type {
   Answered,
-  DumpPlace,
   DumpRow,
   DumpSource,
   DumpedHistoryRow,
@@ -86,21 +85,13 @@ export class RedisSource implements DumpSource, Holdings {
     return this.#link.close();
   }
 
-  mark(): null {
-    return null;
+  rows(nowMs: number): AsyncIterable<DumpRow> {
+    return dumpRows(this, nowMs);
   }
 
-  rows(nowMs: number, from: DumpPlace | null): AsyncIterable<DumpRow> {
-    return dumpRows(this, nowMs, from);
-  }
-
-  async *records<K extends CatalogKind>(
-    kind: K,
-    workspaceId: string,
-    from: string | null,
-  ): AsyncGenerator<Versioned<CatalogRecords[K]>> {
+  async *records<K extends CatalogKind>(kind: K, workspaceId: string): AsyncGenerator<Versioned<CatalogRecords[K]>> {
     const root = kind === 'workspace' ? this.#roots.workspaces : this.#roots.workspace(workspaceId);
-    for await (const ids of this.#ids(`${root}:${kind}:ids`, from, limits.movingRowsMax)) {
+    for await (const ids of this.#ids(`${root}:${kind}:ids`, limits.movingRowsMax)) {
       const stored = await this.#fields(
         `${root}:${kind}`,
         ids.flatMap((id) => [id, `${id}/version`]),
@@ -126,12 +117,9 @@ export class RedisSource implements DumpSource, Holdings {
     return this.#history.read(kind, workspaceId, id);
   }
 
-  async *sessions(
-    workspaceId: string,
-    from: string | null,
-  ): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
+  async *sessions(workspaceId: string): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     const root = this.#roots.workspace(workspaceId);
-    for await (const ids of this.#ids(`${root}:sessions`, from, limits.movingSessionsMax)) {
+    for await (const ids of this.#ids(`${root}:sessions`, limits.movingSessionsMax)) {
       // All sessions at once, each with its first messages, because most conversations are short.
       const sessions = await Promise.all(ids.map((id) => this.#session(root, workspaceId, id)));
       for (const each of sessions) if (each !== null) yield* this.#rowsOf(root, each);
@@ -314,9 +302,9 @@ export class RedisSource implements DumpSource, Holdings {
     }
   }
 
-  /** The members of an index in order, from one on. */
-  async *#ids(key: string, from: string | null, count: number): AsyncGenerator<string[]> {
-    for (let after = from === null ? '-' : `[${part(from)}`; ;) {
+  /** The members of an index in order. */
+  async *#ids(key: string, count: number): AsyncGenerator<string[]> {
+    for (let after = '-'; ;) {
       const members = (
         (await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as RedisReply[]
       ).map(textOfReply);

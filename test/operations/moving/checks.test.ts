@@ -71,7 +71,6 @@ async function exportedLines(folder: string): Promise<string[]> {
     clock: new WheelClock(),
     ids,
     out: path,
-    resume: false,
     onRows: () => {},
   });
   await source.close();

@@ -1,4 +1,4 @@
-/** The file between two stores: cut, damaged, foreign, and gone on with. */
+/** The file between two stores: cut, damaged and foreign. */
 import { appendFile, readFile, stat, truncate, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { inFolder, inMemory, onRedis, opened, type MakePlace, type Place } from 
 
 const secret = 'a secret of thirty-two characters';
 
-async function exported(source: DumpSource, out: string, resume = false): Promise<Exported> {
+async function exported(source: DumpSource, out: string): Promise<Exported> {
   await source.open();
   try {
     return await exportTo({
@@ -30,7 +30,6 @@ async function exported(source: DumpSource, out: string, resume = false): Promis
       clock: new WheelClock(),
       ids,
       out,
-      resume,
       onRows: () => {},
     });
   } finally {
@@ -84,10 +83,9 @@ function cut(source: DumpSource, rows: number): DumpSource {
     name: source.name,
     open: () => source.open(),
     close: () => source.close(),
-    mark: () => source.mark(),
-    async *rows(nowMs, from) {
+    async *rows(nowMs) {
       let left = rows;
-      for await (const row of source.rows(nowMs, from)) {
+      for await (const row of source.rows(nowMs)) {
         if (left-- === 0) throw new Error('cut');
         yield row;
       }
@@ -277,55 +275,14 @@ t.test('a folder that a server has opened and left empty accepts an import', asy
   await t.resolves(imported(place.target(), file));
 });
 
-/** Resumes from the file of a process that died: its beginning, up to the middle of a row. */
-async function goesOn(
-  t: Test,
-  make: MakePlace,
-  name: string,
-  parts = [0, 0.001, 0.02, 0.1, 0.5, 0.8, 0.97, 1],
-): Promise<void> {
-  const { place, path, lines } = await scene(t, make);
-  const out = path(name);
-  const read = async () =>
-    (name.endsWith('.gz') ? gunzipSync(await readFile(out)) : await readFile(out)).toString().trimEnd().split('\n');
-  t.equal((await exported(place.source(), out, true)).resumed, null, 'nothing to go on with');
-  const whole = await readFile(out);
-  let kept = 0;
-  for (const part of parts) {
-    for (const again of [false, true]) {
-      await writeFile(`${out}.part`, whole.subarray(0, Math.ceil(part * whole.length)));
-      if (again && part < 1) await t.rejects(exported(cut(place.source(), 3), out, true), { message: 'cut' });
-      const done = await exported(place.source(), out, true);
-      t.equal(done.rows, lines.length - 2);
-      if (!again) {
-        t.ok(part < 0.1 || (done.resumed ?? 0) >= kept, 'the more there is the less is to do');
-        kept = done.resumed ?? 0;
-      }
-      t.same((await read()).slice(1), lines.slice(1), `cut at ${part}`);
-      t.notOk(existsSync(`${out}.part`) || existsSync(`${out}.part.old`));
-    }
-  }
-  t.ok(kept > lines.length / 2);
-}
-
-t.test('an export that was cut goes on', async (t) => {
-  await t.test('plain', (t) => goesOn(t, inMemory, 'out.jsonl'));
-  await t.test('compressed', (t) => goesOn(t, inMemory, 'out.jsonl.gz'));
-  await t.test('from a folder', (t) => goesOn(t, inFolder, 'out.jsonl', [0, 0.1, 0.8, 1]));
-});
-
-t.test('an export of a folder that has moved on begins anew, and one of another installation is refused', async (t) => {
-  const { place, path, file } = await scene(t, inFolder);
+t.test('an export that was cut has no name, and the next one begins anew', async (t) => {
+  const { place, path, lines } = await scene(t, inFolder);
   const out = path('out.jsonl');
   await t.rejects(exported(cut(place.source(), 60), out), { message: 'cut' });
   t.notOk(existsSync(out), 'it has no name before it is whole');
-  await writeFile(`${out}.part`, await readFile(file));
-  await opened(place, (store) => store.ping());
-  t.equal((await exported(place.source(), out, true)).resumed, null);
-  await writeFile(`${out}.part`, await readFile((await scene(t)).file));
-  await t.rejects(exported(place.source(), out, true), {
-    message: /out\.jsonl\.part was begun from another installation/,
-  });
+  t.equal((await exported(place.source(), out)).rows, lines.length - 2);
+  t.same((await readFile(out, 'utf8')).trimEnd().split('\n').slice(1), lines.slice(1));
+  t.notOk(existsSync(`${out}.part`));
 });
 
 t.test('however much there is, little of it is held at a time', async (t) => {
@@ -340,7 +297,6 @@ t.test('however much there is, little of it is held at a time', async (t) => {
     name: 'memory',
     open: async () => {},
     close: async () => {},
-    mark: () => null,
     async *rows() {
       for (; told < count; told++) yield JSON.parse(told === 0 ? workspace : template);
     },

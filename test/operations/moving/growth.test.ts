@@ -275,10 +275,6 @@ t.test('the command says what is wrong in one line', async (t) => {
     return [code, stderr];
   };
   t.same(await said(['export']), [1, `parley: The folder ${folder} holds no store.\n`]);
-  t.same(await said(['export', '--resume']), [
-    2,
-    'parley: --resume needs the name of a file, as in --out parley.jsonl.gz.\n',
-  ]);
   t.same(await said(['export', '--store', 'memory:']), [
     2,
     'parley: PARLEY_STORE is memory:, which ends with its process: there is nothing to move.\n',

@@ -16,7 +16,7 @@ const secret = 'a secret of thirty-two characters';
 async function exported(place: Place, out: string): Promise<string[]> {
   const source = place.source();
   await source.open();
-  await exportTo({ source, secret, version: '1', clock: new WheelClock(), ids, out, resume: false, onRows: () => {} });
+  await exportTo({ source, secret, version: '1', clock: new WheelClock(), ids, out, onRows: () => {} });
   await source.close();
   return (await readFile(out, 'utf8')).trimEnd().split('\n');
 }

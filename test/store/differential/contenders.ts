@@ -50,7 +50,7 @@ async function rowsOf(source: DumpSource, nowMs: number): Promise<DumpRow[]> {
   await source.open();
   const rows: DumpRow[] = [];
   try {
-    for await (const row of source.rows(nowMs, null)) rows.push(row);
+    for await (const row of source.rows(nowMs)) rows.push(row);
   } finally {
     await source.close();
   }
