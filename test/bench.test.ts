@@ -50,7 +50,7 @@ t.test('what is asked: every question, or those named, in their order', async (t
   });
 });
 
-t.test('idle sessions', async (t) => {
+t.test('the benchmark opens and counts idle sessions', async (t) => {
   const sessions: number[] = [];
   await idleSessions(2000, (at) => {
     sessions.push(at.sessions);

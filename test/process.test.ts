@@ -34,7 +34,7 @@ t.test('what the server says when it cannot start is in the failure', async (t) 
 
 t.test('the end of a test ends its server and removes its folder', async (t) => {
   let server: Awaited<ReturnType<typeof startServer>> | undefined;
-  await t.test('within', async (t) => {
+  await t.test('a started server runs in a folder of its own', async (t) => {
     server = await startServer(t);
     t.ok(existsSync(server.folder));
   });

@@ -206,6 +206,14 @@ const examples: Readonly<
     says: ['test/child.ts:1: writeSync(1', "src/install/a.mjs:1: writeFileSync('/dev/std"],
     kept: { 'test/child.ts': "process.stdout.write('a'); writeSync(file, 'a');", 'docs/a.md': 'writeSync(1)' },
   },
+  'a test names its subject and the expected result': {
+    broken: {
+      'test/a.test.ts':
+        "t.test('limits', f);\nawait t.test(\n  'so does a provider', f);\nt.test('[P1] two words', f);",
+    },
+    says: ['test/a.test.ts:1: limits', 'test/a.test.ts:2: so does a provider', 'test/a.test.ts:4: two words'],
+    kept: { 'test/a.test.ts': "t.test('a limit refuses', f); t.test(`${edge}`, f); pattern.test('a b');" },
+  },
   'a comment begins with the thing or the verb': {
     broken: {
       'src/host.ts':

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { openWorkspace } from './house.ts';
 import { isRated, isRefused, refusals } from './refusal.ts';
 
-t.test('an assistant', async (t) => {
+t.test('an assistant is created, changed, published and disabled', async (t) => {
   const world = await openWorld();
   await t.test('shows its public fields and nothing else', (t) => shown(t, world));
   await t.test('an unset field is null, not missing', (t) => unset(t, world));

@@ -18,7 +18,7 @@ t.test(edge, async (t) => {
   const house = await openHouse(t);
   await t.test('the ways to send a key', (t) => ways(t, house));
   await t.test('keys that are none', (t) => wrongKeys(t, house));
-  await t.test("the operator's token", (t) => operator(t, house));
+  await t.test("the operator's token opens the console's API alone", (t) => operator(t, house));
 });
 
 async function ways(t: Test, house: House): Promise<void> {

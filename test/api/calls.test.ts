@@ -15,7 +15,7 @@ for (const edge of edges) {
     await t.test('a reply that was cut is over before the call is', (t) => hungUp(t, house));
     await t.test('a text of whose reply nothing was heard begins the next message', (t) => unheardText(t, house));
     if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
-    await t.test('nobody knows of a turn that was asked for early', (t) => hidden(t, house));
+    await t.test('a turn that was requested early is invisible until its speech ends', (t) => hidden(t, house));
     await t.test('the audio of a reply that was asked for early begins once', (t) => prepared(t, house));
     await t.test('a message is answered aloud', (t) => typed(t, house));
     await t.test('the greeting is spoken first', (t) => greeted(t, house));

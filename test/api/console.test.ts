@@ -19,16 +19,16 @@ const wrong = (field: string): Refusal => unrated(wrongField(field));
 const nowhere = unrated(refusals.noRoute);
 const nobody = (prefix: string) => `${prefix}_${'0'.repeat(26)}`;
 
-t.test('the console', async (t) => {
+t.test('the API of the console keeps its contract', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_LOG: 'debug' } });
-  await t.test('workspaces', (t) => workspaces(t, house));
+  await t.test('workspaces are created, renamed and deleted', (t) => workspaces(t, house));
   await t.test('a workspace that is deleted takes all with it', (t) => deletedWorkspace(t, house));
-  await t.test('assistants', (t) => assistants(t, house));
+  await t.test('assistants are listed, changed and deleted', (t) => assistants(t, house));
   await t.test('the moves of an assistant', (t) => moves(t, house));
   await t.test('assistants that are refused', (t) => wrongAssistants(t, house));
   await t.test("an assistant's voice is changed field by field", (t) => voices(t, house));
-  await t.test('keys', (t) => keys(t, house));
-  await t.test('credentials', (t) => credentials(t, house));
+  await t.test('keys are created once, changed and revoked', (t) => keys(t, house));
+  await t.test('credentials are stored, and their secrets are never returned', (t) => credentials(t, house));
   await t.test('where a base URL may not lead', (t) => baseUrls(t, house));
   await t.test('sessions, transcripts and usage', (t) => reading(t, house));
   await t.test('changes reach live sessions at once', (t) => live(t, house));

@@ -17,7 +17,7 @@ t.test('a credential that is tested', async (t) => {
   await t.test('works where the provider lists its models', (t) => works(t, house));
   await t.test('is refused where it says so', (t) => refusedKeys(t, house));
   await t.test('unknown is what else it says', (t) => strange(t, house));
-  await t.test('or that it says nothing', (t) => silent(t, house));
+  await t.test('a provider that sends nothing is reported as silent', (t) => silent(t, house));
   await t.test('a provider that speaks HTTP/2 alone is told from one that does not answer', (t) =>
     http2Alone(t, house),
   );

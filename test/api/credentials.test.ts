@@ -9,7 +9,7 @@ import { answered, onProvider, say, sayInVain } from './talk.ts';
 t.test(edge, async (t) => {
   const house = await openWorkspace();
   await t.test('a base URL changes only together with the secret', (t) => redirected(t, house));
-  await t.test('so does a provider', (t) => reassigned(t, house));
+  await t.test('a provider changes only together with the secret', (t) => reassigned(t, house));
   await t.test('white space around a secret goes', (t) => spaced(t, house));
   await t.test('a change of nothing needs no secret', (t) => unchanged(t, house));
 });

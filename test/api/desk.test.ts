@@ -3,11 +3,11 @@ import t, { type Test } from 'tap';
 import { openHouse, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
 
-t.test("the console's desk", async (t) => {
+t.test('the console lists budgets, sessions and usage', async (t) => {
   const house = await openHouse(t);
   await t.test('budgets as they stand', (t) => budgets(t, house));
-  await t.test('sessions, filtered', (t) => filters(t, house));
-  await t.test('usage by key', (t) => usage(t, house));
+  await t.test('sessions are filtered', (t) => filters(t, house));
+  await t.test('usage is listed by key', (t) => usage(t, house));
   await t.test('the load of the last hour', (t) => load(t, house));
 });
 

@@ -17,7 +17,7 @@ import { openHouse } from './house.ts';
 const house = await openHouse(t);
 const text = (parts: readonly { text: string }[]): string => parts.map((part) => part.text).join('');
 
-t.test('the page', async (t) => {
+t.test('the page /docs shows every route', async (t) => {
   const { status, headers, text: page } = await house.ask('/docs', { key: null });
   t.same([status, headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   t.notOk(headers.has('x-ratelimit-limit'), 'it costs nobody anything');
@@ -161,7 +161,7 @@ t.test('the command is one that a shell takes', async (t) => {
   t.same(JSON.parse(stdout.slice(stdout.indexOf('-d\n') + 3)), { name: "Ada's" });
 });
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('/docs is readable in a browser at each width and colour scheme', { skip: whyNoBrowser }, async (t) => {
   const running = await openBrowser(t);
   for (const [width, colorScheme] of [
     [360, 'light'],

@@ -3,7 +3,7 @@ import t from 'tap';
 import { openWorkspace } from './house.ts';
 import { activeTurn, begin, end, refused, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
-t.test('ending', async (t) => {
+t.test('an ended session stays ended', async (t) => {
   const house = await openWorkspace();
 
   await t.test('an open session ends once', async (t) => {
@@ -33,7 +33,7 @@ t.test('ending', async (t) => {
     ]);
   });
 
-  await t.test('and one that waits for its first output too', async (t) => {
+  await t.test('an end aborts a turn that waits for its first output', async (t) => {
     const { id } = await house.session((await synthetic(house, 'tokens=4,first_ms=600000')).id);
     const waiting = say(house, id);
     await activeTurn(house, id);

@@ -12,7 +12,7 @@ const erase = (house: House, what: string): Promise<Answer> =>
 
 const zeros = { object: 'erasure', sessions: 0, messages: 0, turns: 0, feedback: 0, tests: 0 };
 
-t.test('erasing', async (t) => {
+t.test('an erasure removes what it names and returns a receipt', async (t) => {
   const house = await openWorkspace();
   await t.test('an erased session is 404 and a repeat has zeros', (t) => session(t, house));
   await t.test('a turn in flight is aborted and erased', (t) => streaming(t, house));

@@ -4,13 +4,13 @@ import { openWorkspace, type Answer, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
-t.test('exports', async (t) => {
+t.test('an export holds every row of its time', async (t) => {
   const house = await openWorkspace();
   await t.test('a transcript in Markdown', (t) => markdown(t, house));
   await t.test('a message cannot pass for the frame', (t) => frame(t, house));
   await t.test('turns that did not complete', (t) => unfinished(t, house));
   await t.test('a long transcript comes whole', (t) => long(t, house));
-  await t.test('usage as CSV', (t) => csv(t, house));
+  await t.test('usage is exported as CSV', (t) => csv(t, house));
   await t.test('exports that are refused', (t) => refusedOnes(t, house));
 });
 

@@ -20,7 +20,7 @@ t.test(edge, async (t) => {
     await t.test('requests that are throttled', (t) => strangers(t, house));
     await t.test('requests that are not throttled', (t) => others(t, house));
   });
-  await t.test('forged addresses', async (t) => {
+  await t.test('forged addresses share the limit of the real one', async (t) => {
     const house = await openHouse(t);
     await hammered(t, house, (index) =>
       house.ask('/assistants', { key: 'x', headers: from(`198.51.100.${index % 256}`) }),

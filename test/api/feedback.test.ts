@@ -4,7 +4,7 @@ import { linked, Visit } from '../pages/link/visits.ts';
 import { openHouse, type House } from './house.ts';
 import { abort, begin, end, refused, synthetic, transcriptOf } from './talk.ts';
 
-t.test('feedback', async (t) => {
+t.test('feedback on a turn is stored, changed and removed', async (t) => {
   const house = await openHouse(t);
   await t.test('a rating stands at turn and message, is counted where the turn is, and is replaced or removed', (t) =>
     rated(t, house),

@@ -96,18 +96,18 @@ async function languages(t: Test, house: House, id: string): Promise<void> {
 
 const pairs = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 'v']));
 
-t.test('fields', async (t) => {
+t.test('each field is checked against its type and bounds', async (t) => {
   const world = await openWorld();
-  await t.test('of a session', (t) => ofSession(t, world));
+  await t.test('fields of a session are checked', (t) => ofSession(t, world));
   await t.test('metadata has bounds, counted in characters', (t) => bounds(t, world));
   await t.test('null is absent, an unknown field is ignored, of duplicates the last counts', (t) => leniency(t, world));
   await t.test('nesting without end is an unknown field like any other, and never our fault', (t) => nesting(t, world));
-  await t.test('of a visitor, as the assistant asks for them', (t) => ofVisitor(t, world));
-  await t.test('of a message', (t) => ofMessage(t, world));
-  await t.test('where none is wanted', (t) => ofNoBody(t, world));
-  await t.test('of a query', (t) => ofQuery(t, world));
-  await t.test('of a window of usage', (t) => ofWindow(t, world));
-  await t.test('of an Idempotency-Key', (t) => ofIdempotencyKey(t, world));
+  await t.test('fields of a visitor are checked as the assistant requires them', (t) => ofVisitor(t, world));
+  await t.test('fields of a message are checked', (t) => ofMessage(t, world));
+  await t.test('a body is ignored by a route without fields', (t) => ofNoBody(t, world));
+  await t.test('fields of a query are checked', (t) => ofQuery(t, world));
+  await t.test('a window of usage is checked', (t) => ofWindow(t, world));
+  await t.test('an Idempotency-Key is checked', (t) => ofIdempotencyKey(t, world));
 });
 
 type World = Awaited<ReturnType<typeof openWorld>>;

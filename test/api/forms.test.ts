@@ -17,7 +17,7 @@ const atATime = 8;
 const sentIn = ({ text }: Arrival): { role: string; content: string }[] =>
   JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).messages;
 
-t.test('forms of answers', async (t) => {
+t.test('answers of each form are read alike', async (t) => {
   const house = await openWorkspace();
   const server = await raw(t, (arrival) => {
     const said = sentIn(arrival).at(-1)!.content;
@@ -88,7 +88,7 @@ async function seen(t: Test, house: House, assistantId: string, name: string, { 
   return sight;
 }
 
-t.test("a provider's silence", async (t) => {
+t.test('a silent provider fails the turn in time', async (t) => {
   const house = await openHouse(t, {
     env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_PROVIDER_SILENCE_MS: '2000' },
   });

@@ -31,7 +31,7 @@ t.test(edge, async (t) => {
   await t.test('a reply of which nothing was heard is in no usage', (t) => uncounted(t, house));
   await t.test('a reply that is aborted before its first sound', (t) => abortedSoon(t, house));
   await t.test('a reply that is cut while its tool is called', (t) => calling(t, house));
-  await t.test('messages at random', (t) => random(t, house));
+  await t.test('a call survives messages at random', (t) => random(t, house));
 });
 
 const spoken = async (house: House, { session }: Caller): Promise<any[]> => transcriptOf(house, session.id);

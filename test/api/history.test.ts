@@ -9,14 +9,14 @@ import { edges, openHouse, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { begin, end, say, synthetic } from './talk.ts';
 
-t.test('histories', async (t) => {
+t.test('the history of each actor lists its steps', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_EDGE: edges[0]! } });
-  await t.test('of a session', (t) => ofSession(t, house));
-  await t.test('of a turn', (t) => ofTurn(t, house));
-  await t.test('of a key', (t) => ofKey(t, house));
-  await t.test('of an assistant', (t) => ofAssistant(t, house));
-  await t.test('page by page', (t) => paged(t, house));
-  await t.test('of what is not there', (t) => absent(t, house));
+  await t.test("a session's history lists its steps", (t) => ofSession(t, house));
+  await t.test("a turn's history lists its steps", (t) => ofTurn(t, house));
+  await t.test("a key's history lists its steps", (t) => ofKey(t, house));
+  await t.test("an assistant's history lists its steps", (t) => ofAssistant(t, house));
+  await t.test('a history is read page by page', (t) => paged(t, house));
+  await t.test('the history of an unknown actor is 404', (t) => absent(t, house));
 });
 
 t.test('after a restart, and of a long life', async (t) => {

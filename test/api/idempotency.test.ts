@@ -21,9 +21,9 @@ import {
 const once = (key: string) => ({ headers: { 'idempotency-key': key } });
 const replayed = 'idempotent-replayed';
 
-t.test('idempotency', async (t) => {
+t.test('a repeated request is carried out once', async (t) => {
   const house = await openWorkspace();
-  await t.test('sessions', (t) => sessions(t, house));
+  await t.test('a repeated creation returns the first session', (t) => sessions(t, house));
   await t.test('a finished turn is joined from its beginning', (t) => chatAgain(t, house));
   await t.test('a turn in flight is joined live', (t) => joined(t, house));
   await t.test('failures are not remembered', (t) => failures(t, house));

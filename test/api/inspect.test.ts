@@ -19,7 +19,7 @@ t.test(edge, async (t) => {
   await t.test('a watcher changes what it sees, and asks for the picture again', (t) => changed(t, house));
   await t.test('steps are numbered, and say who caused them', (t) => caused(t, house));
   await t.test('visitors, sockets and slots have the causes of their requests', (t) => causedElsewhere(t, house));
-  await t.test("in Stately's messages", (t) => stately(t, house));
+  await t.test("a watcher gets the messages of Stately's inspector", (t) => stately(t, house));
   await t.test('a watcher that stops reading is told how much it missed', (t) => slow(t, house));
   await t.test('upgrades are logged and counted by their route', (t) => recorded(t, house));
 });

@@ -12,7 +12,7 @@ const clock = new WheelClock();
 const told = ({ headers }: Answer) => rateHeaders.slice(0, 2).map((name) => Number(headers.get(name)));
 const waitOf = ({ headers }: Answer) => Number(headers.get('retry-after'));
 
-t.test('limits', async (t) => {
+t.test('a limit refuses what exceeds it, and says when to retry', async (t) => {
   const world = await openWorld(t);
   await t.test('a bucket empties by one a request and refills at its ceiling a minute', (t) => arithmetic(t, world));
   await t.test('a caller that waits for Retry-After passes, and changed limits hold at once', (t) => waiting(t, world));

@@ -5,10 +5,10 @@ import { isRefused, unrated, wrongField } from './refusal.ts';
 
 const wrong = (field: string) => unrated(wrongField(field));
 
-t.test('the link', async (t) => {
+t.test('a link is configured in the console', async (t) => {
   const house = await openWorkspace();
-  await t.test('its settings', (t) => links(t, house));
-  await t.test('a slug of the whole installation', (t) => slugs(t, house));
+  await t.test('settings of a link are checked and stored', (t) => links(t, house));
+  await t.test('a slug is unique in the whole installation', (t) => slugs(t, house));
 });
 
 const patch = (house: House, path: string, body: unknown) => house.console(path, { method: 'PATCH', body });

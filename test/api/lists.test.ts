@@ -3,12 +3,12 @@ import t, { type Test } from 'tap';
 import { openWorkspace, type Answer, type House } from './house.ts';
 import { isRefused, refusals, wrongField } from './refusal.ts';
 
-t.test('lists', async (t) => {
+t.test('lists return pages with a cursor', async (t) => {
   const house = await openWorkspace();
-  await t.test('of assistants', (t) => assistants(t, house));
-  await t.test('of sessions', (t) => sessions(t, house));
-  await t.test('of messages', (t) => messages(t, house));
-  await t.test('of the console', (t) => ofConsole(t, house));
+  await t.test('assistants are listed in order of creation', (t) => assistants(t, house));
+  await t.test('sessions are listed, newest first', (t) => sessions(t, house));
+  await t.test('messages are listed by index', (t) => messages(t, house));
+  await t.test('lists of the console page alike', (t) => ofConsole(t, house));
   await t.test('a cursor must be one', (t) => cursors(t, house));
   await t.test('a restricted key sees what it reaches', (t) => restricted(t, house));
   await t.test('an assistant out of reach is as unknown as none', (t) => unreachable(t, house));

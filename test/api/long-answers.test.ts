@@ -251,7 +251,7 @@ t.test('a fault before anything was sent is a failure, and afterwards the answer
   t.match(lines, [[{ request_id: 'req_1', err: { message: 'away' } }, 'answer cut'], 200], 'and the log says why');
 });
 
-t.test('for a reader who has left nothing more is made', async (t) => {
+t.test('an answer stops being made once its reader has left', async (t) => {
   let over = false;
   async function* endless(): AsyncGenerator<string, void> {
     try {

@@ -56,12 +56,14 @@ const givenUp = async (house: House, verb: string): Promise<number> =>
 const turnsOf = async (house: House, key: string): Promise<number> =>
   (await house.ask('/usage', { key })).json.totals.turns;
 
-t.test('late replies', options, async (t) => {
+t.test('late replies of the store lose nothing', options, async (t) => {
   const world = await open(t);
   await t.test('a chat whose begin is answered late is 503 and leaves nothing, and its repeats run anew', (t) =>
     refusedLate(t, world, 'begin-turn'),
   );
-  await t.test('so is one whose first piece is', (t) => refusedLate(t, world, 'append-output'));
+  await t.test('a chat whose first piece is stored late is 503 and leaves nothing', (t) =>
+    refusedLate(t, world, 'append-output'),
+  );
   await t.test('an end that is answered late is told as it is stored, and nothing before', (t) => endedLate(t, world));
   await t.test('a turn waits for a store that is silent for less than its lease', (t) => silence(t, world));
 });

@@ -5,11 +5,11 @@ import { actorKinds, kinds } from '../../machines/all.ts';
 import { openWorkspace, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
 
-t.test('the machines', async (t) => {
+t.test('the machines are served as they run', async (t) => {
   const house = await openWorkspace();
   await t.test('listed with their versions, page by page', (t) => listed(t, house));
   await t.test('each as the configuration that it was made of', (t) => configured(t, house));
-  await t.test('for operators alone', (t) => guarded(t, house));
+  await t.test('machines are served to operators alone', (t) => guarded(t, house));
 });
 
 async function listed(t: Test, house: House): Promise<void> {

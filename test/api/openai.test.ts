@@ -8,17 +8,17 @@ const synthetic = (name: string) => ({ model: { provider: 'synthetic', name } })
 
 t.test(edge, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
-  await t.test('models', (t) => models(t, house));
+  await t.test('models of a key are listed and read', (t) => models(t, house));
   await t.test('an answer, whole and streamed', (t) => answers(t, house));
   await t.test('a session of one turn ends before its answer does', ends);
   await t.test('failures have the shape of that API', (t) => failures(t, house));
-  await t.test('what is refused', (t) => refused(t, house));
+  await t.test("requests that /v1 refuses get OpenAI's error shape", (t) => refused(t, house));
   await t.test('the history is what the client sends', (t) => stateless(t, house));
   await t.test('a conversation that goes on', (t) => conversations(t, house));
   await t.test('a request under an Idempotency-Key', (t) => repeats(t, house));
   await t.test("the caller's own functions", (t) => functions(t, house));
   await t.test('a client that leaves aborts the turn', (t) => leaving(t, house));
-  await t.test('speech', (t) => speech(t, house));
+  await t.test('speech is synthesized on /v1/audio/speech', (t) => speech(t, house));
 });
 
 const hi = [{ role: 'user', content: 'Hi' }];

@@ -123,7 +123,7 @@ GET /console/api/machines/{kind}
   .trim()
   .split('\n');
 
-t.test('the document', async (t) => {
+t.test('the document states every route', async (t) => {
   const house = await openHouse(t);
   const { status, headers, text, json } = await house.ask('/openapi.json', { key: null });
   t.same([status, headers.get('content-type'), json.openapi], [200, 'application/json; charset=utf-8', '3.1.0']);

@@ -355,7 +355,7 @@ t.test('three processes are one', options, async (t) => {
   for (const [name, check] of Object.entries(sharing)) await t.test(name, (t) => check(t, houses));
   const [, two, three] = houses;
   await t.test('one that dies leaves its turns to the others', (t) => dies(t, houses));
-  await t.test('a turn whose process dies shortly before its session is over does not outlive it', (t) =>
+  await t.test('a turn whose process dies shortly before its session expires ends with the session', (t) =>
     diesLate(t, two, three),
   );
   await t.test('a Redis that hangs is 503 and comes back', (t) => hangs(t, three, redis));

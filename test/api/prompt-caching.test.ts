@@ -52,7 +52,7 @@ const mark = ',"cache_control":{"type":"ephemeral"}';
 /** A request up to the end of its newest message: without marks, and the brackets that close it. */
 const cacheable = (text: string): string => text.replaceAll(mark, '').replace(/[\]}]+$/, '');
 
-t.test('prompt caching', async (t) => {
+t.test('the next request begins with the bytes of the one before', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   for (const kind of ['openai', 'anthropic'] as const) {
     await t.test(`${kind}: a request begins with the bytes of the one before it`, (t) => prefixes(t, house, kind));

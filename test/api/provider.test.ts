@@ -23,7 +23,7 @@ import {
 const canary = 'CANARY-text-of-the-provider';
 const unavailable = { code: 'assistant_unavailable', message: 'The assistant cannot answer at the moment.' };
 
-t.test('providers', async (t) => {
+t.test("a provider's answers reach the client as the contract says", async (t) => {
   const house = await openHouse(t, {
     env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_TURN_MS_MAX: String(patient(700)) },
   });

@@ -38,7 +38,7 @@ const parley = (
 const untrusted = (code: string): string =>
   `Redis shows a certificate that is not trusted here (${code}): name the file of its authority in NODE_EXTRA_CA_CERTS, and the host as the certificate has it.\n`;
 
-t.test('Redis over TLS', { skip }, async (t) => {
+t.test('the server works with Redis over TLS', { skip }, async (t) => {
   const redis = await secureRedis(t);
   const env = { ...settings, PARLEY_STORE: redis.url, NODE_EXTRA_CA_CERTS: redis.authority };
 
@@ -61,7 +61,7 @@ t.test('Redis over TLS', { skip }, async (t) => {
     t.equal((await transcriptOf(third, next.id)).length, 4);
   });
 
-  await t.test('doctor and export', async (t) => {
+  await t.test('doctor and export work over TLS', async (t) => {
     const examined = await parley(['doctor', '--json'], { ...env, PARLEY_VOICE_PROCESSES: '0' });
     const { checks } = JSON.parse(examined.stdout) as { checks: { id: string; status: string; found: string }[] };
     t.match(

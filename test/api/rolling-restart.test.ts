@@ -108,7 +108,7 @@ t.test('node: SIGHUP loses nothing, and what goes wrong in a rolling restart', o
     t.ok([...(await workersUp(house, 2)).keys()].every((worker) => worker >= 4));
   });
 
-  await t.test('of requests that come without a pause none is lost: the workers share one socket', async (t) => {
+  await t.test('requests without a pause are all answered: the workers share one socket', async (t) => {
     const before = await workersUp(house, 2);
     const { id } = await synthetic(house, 'tokens=2');
     // Each request is a line of the log, so the lines are read once each.

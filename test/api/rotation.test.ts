@@ -24,14 +24,14 @@ const revoke = (house: House, id: string): Promise<Answer> =>
 const keysOf = async (house: House): Promise<any[]> =>
   (await house.console(`/workspaces/${house.workspaceId}/keys?limit=100`)).json.data;
 
-t.test('a rotated key', async (t) => {
+t.test('a rotated key works until its end', async (t) => {
   const house = await openHouse(t);
   await t.test('is like the old one, and its text is shown once', (t) => alike(t, house));
   await t.test('the old one has an end', (t) => ends(t, house));
-  await t.test('and is never prolonged', (t) => notProlonged(t, house));
+  await t.test('the end of the old key is never postponed', (t) => notProlonged(t, house));
   await t.test('a repeat hands on the date that the key had of its own', (t) => repeated(t, house));
   await t.test('keys that cannot be rotated', (t) => refusedOnes(t, house));
-  await t.test('two at once', (t) => atOnce(t, house));
+  await t.test('rotations at once make one new key', (t) => atOnce(t, house));
 });
 
 async function alike(t: Test, house: House): Promise<void> {

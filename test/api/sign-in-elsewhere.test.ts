@@ -25,7 +25,7 @@ const onRedis = lacking === null ? {} : { skip: lacking };
 
 const linksIn = (house: House): string[] => house.stdout().match(/http\S+\/console#sign-in=\S+/g) ?? [];
 
-t.test('PARLEY_CONSOLE_ORIGIN', async (t) => {
+t.test('PARLEY_CONSOLE_ORIGIN names where people sign in', async (t) => {
   const own = 'https://console.example';
   const house = await openHouse(t, { env: { PARLEY_CONSOLE_ORIGIN: `${own}, https://other.example:8443` } });
   t.equal(new URL(linksIn(house)[0]!).origin, own, 'the link of the start leads there');
@@ -116,7 +116,7 @@ t.test('a restart keeps who is signed in, and prints another link; a new operato
   );
 });
 
-t.test('several processes', onRedis, async (t) => {
+t.test('several processes share the people who are signed in', onRedis, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: secret };

@@ -76,7 +76,7 @@ async function everything(house: House, { workspace, session, key }: Tenant): Pr
 /** Removes the parts that may differ between two answers to the same request. */
 const comparable = ({ status, text, json }: Answer): unknown => [status, text.replace(json?.request_id ?? '', '')];
 
-t.test('tenants', async (t) => {
+t.test('a tenant reads and changes its own data alone', async (t) => {
   const house = await openWorkspace();
   const [ours, theirs] = [await tenant(house, 'ours'), await tenant(house, 'theirs')];
   const before = await everything(house, theirs);

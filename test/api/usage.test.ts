@@ -18,16 +18,16 @@ const zeros = {
 };
 const day = 86_400;
 
-t.test('usage', async (t) => {
+t.test('usage counts sessions, turns and tokens by bucket', async (t) => {
   const house = await openWorkspace();
   const usage = async (query: string, key = house.key) => (await house.ask(`/usage?${query}`, { key })).json;
   await t.test('usage that is counted', (t) => counted(t, house, usage));
-  await t.test('windows and buckets', (t) => windows(t, house, usage));
+  await t.test('windows and buckets divide usage as asked', (t) => windows(t, house, usage));
   await t.test('windows that cannot be', (t) => ranges(t, house));
   await t.test('whose usage it is', (t) => whose(t, house, usage));
 });
 
-t.test('usage of speech', spoken);
+t.test('usage counts characters and seconds of speech', spoken);
 
 type Usage = (query: string, key?: string) => Promise<any>;
 

@@ -6,7 +6,7 @@ import { answered, onProvider, refused, say, transcriptOf } from './talk.ts';
 import { aboutOf, dataFolder } from '../golden/opened.ts';
 import { openHouse, type House } from './house.ts';
 
-t.test('variables', async (t) => {
+t.test('variables in prompt and greeting are checked and filled', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await t.test('a prompt and a greeting are filled for each session', (t) => filled(t, house));
   await t.test('a text whose variable has no value in some session is refused with its field', (t) =>

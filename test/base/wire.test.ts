@@ -49,7 +49,7 @@ t.test('a value that needs no pruning is not copied', async (t) => {
   t.equal((pruned(changed, schema) as typeof changed).inner, changed.inner);
 });
 
-t.test('nothing is read of a list or a map that has too many items', async (t) => {
+t.test('a list or a map with too many items is refused unread', async (t) => {
   let reads = 0;
   const item = () => Object.defineProperty({}, 'role', { enumerable: true, get: () => (reads++, 'user') });
   const messages = Array.from({ length: limits.frontMessagesMax + 1 }, item);

@@ -157,7 +157,7 @@ t.test('wrong usage is exit code 2, with a suggestion', async (t) => {
   t.match(await run(['keys', 'list', '--url', 'ftp://x']), { code: 2, stderr: /It must be an http or https address/ });
 });
 
-t.test('machines', async (t) => {
+t.test('`parley machines` prints every machine', async (t) => {
   const one = await run(['machines', 'session']);
   t.strictSame(one, { code: 0, stdout: `${chart('session', 'mermaid')}\n`, stderr: '' });
   const all = await run(['machines']);

@@ -7,7 +7,7 @@ import { createMachine, type AnyMachineSnapshot } from 'xstate';
 import { openHouse, type House } from '../api/house.ts';
 import { begin, run, start } from './support.ts';
 
-t.test('parley inspect', async (t) => {
+t.test('`parley inspect` opens an actor of a running server', async (t) => {
   const house = await openHouse(t);
   const env = { PARLEY_URL: house.url, PARLEY_OPERATOR_TOKEN: house.operatorToken };
   await t.test('lines that a receiver in a browser takes', (t) => lines(t, house, env));

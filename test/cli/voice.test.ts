@@ -117,7 +117,7 @@ t.test('listen refuses audio that cannot be transcribed', async (t) => {
   });
 });
 
-t.test('voices', async (t) => {
+t.test('`parley voices` lists the voices of a provider', async (t) => {
   t.match((await run(['voices'], { env })).stdout, /^ID +NAME +LANGUAGE +HERTZ\nslt +Slt, .* en-US +16000\n/);
   t.match((await run(['voices', '--limit', '1'], { env })).stdout, /There are more: add --after 1\n$/);
   t.match(JSON.parse((await run(['voices', '--json'], { env })).stdout), {
@@ -234,7 +234,7 @@ async function inTerminal(args: string, path: string): Promise<{ status: number 
   });
 }
 
-t.test('in a terminal', { skip: whyNoTerminal }, async (t) => {
+t.test('`parley speak` refuses to write sound to a terminal', { skip: whyNoTerminal }, async (t) => {
   const path = await temporaryFolder(t);
   const without = await inTerminal("speak 'Hello there'", path);
   t.equal(without.status, 2);

@@ -12,7 +12,7 @@ const house = await openHouse(t);
 const parley = new Parley({ url: `${house.url}/`, key: house.key, headers: { 'x-own': 'yes' } });
 const { id: assistant_id } = await synthetic(house, 'tokens=5');
 
-t.test('sessions and turns', async (t) => {
+t.test('sessions and turns are created, read and listed', async (t) => {
   const session = await parley.sessions.create({ assistant_id, visitor: { name: 'Ada' }, metadata: { plan: 'pro' } });
   t.match(session, { object: 'session', status: 'open', visitor: { name: 'Ada' }, metadata: { plan: 'pro' } });
   const turn = await parley.sessions.chat(session.id, 'Hello');
@@ -113,7 +113,7 @@ t.test('lists: items over all pages, one page, all at once', async (t) => {
   await t.rejects(parley.sessions.transcript('ses_none').all(), { code: 'session_not_found' });
 });
 
-t.test('usage', async (t) => {
+t.test('usage of an hour is read', async (t) => {
   const usage = await parley.usage({ start: 0, end: 3600, bucket: 'hour' });
   t.match(usage, { object: 'usage', start: 0, end: 3600, bucket: 'hour', data: [{ start: 0, turns: 0 }] });
   t.ok((await parley.usage()).totals.turns > 0);
@@ -138,7 +138,7 @@ t.test('options of a call stand last, or among the parameters of a list', async 
   await t.rejects(parley.usage({ bucket: 'day' }, last), enough);
 });
 
-t.test('a key', async (t) => {
+t.test('a wrong key rejects with its error code', async (t) => {
   const error = await new Parley({ url: house.url, key: 'ak_wrong' }).sessions
     .get('ses_1')
     .catch((thrown: unknown) => thrown);

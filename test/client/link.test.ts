@@ -125,7 +125,7 @@ t.test("a call that a link's limit refuses is not retried, and all can be read",
   t.equal((await parley.sessions.get(id)).status, 'open');
 });
 
-t.test('voice', async (t) => {
+t.test('the client of a link speaks and listens', async (t) => {
   await linked(house, 'spoken', {
     channels: { voice: true, link: true, widget: false },
     voice: { provider: 'synthetic', name: 'audio_ms=50,delay_ms=0' },

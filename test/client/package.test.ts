@@ -111,7 +111,7 @@ t.test('it has no dependencies, and its entries import nothing', async (t) => {
     t.notMatch(await read(name), /typebox|eventsource-parser|node:|\.ts'/, name);
 });
 
-t.test('nothing says to install the package whose name is not ours', async (t) => {
+t.test('each document names our package to install', async (t) => {
   for (const text of [await read('README.md'), await readFile(join(root, 'README.md'), 'utf8')])
     t.notMatch(text, /npm (i|install|add) parley\b/);
 });

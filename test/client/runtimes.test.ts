@@ -114,7 +114,7 @@ async function runs(t: Test, program: string, args: readonly string[]): Promise<
   t.ok(resumed(), 'the cut stream was resumed');
 }
 
-t.test('Node', (t) => runs(t, process.execPath, []));
+t.test('the client runs on Node', (t) => runs(t, process.execPath, []));
 
 /** Returns the reason why a runtime takes no part, or the path of its program. */
 async function programOf(
@@ -130,13 +130,15 @@ async function programOf(
 }
 
 const bun = await programOf('@oven/bun-linux-x64', '1.4.5', 'bin/bun');
-t.test('Bun', { skip: bun.why }, (t) => runs(t, bun.program, ['run']));
+t.test('the client runs on Bun', { skip: bun.why }, (t) => runs(t, bun.program, ['run']));
 
 const deno = await programOf('@deno/linux-x64-glibc', '2.9.6', 'deno');
-t.test('Deno', { skip: deno.why }, (t) => runs(t, deno.program, ['run', '--no-lock', '--allow-net', '--allow-env']));
+t.test('the client runs on Deno', { skip: deno.why }, (t) =>
+  runs(t, deno.program, ['run', '--no-lock', '--allow-net', '--allow-env']),
+);
 
 const workerd = await programOf('@cloudflare/workerd-linux-64', '1.20261117.1', 'bin/workerd');
-t.test('workerd', { skip: workerd.why }, async (t) => {
+t.test('the client runs on workerd', { skip: workerd.why }, async (t) => {
   const folder = await prepared(t);
   way.asked.length = 0;
   const port = await freePort();
@@ -183,7 +185,7 @@ const whyNoChromium = !wanted
     ? 'chromium is not installed'
     : false;
 
-t.test('Chromium', { skip: whyNoChromium }, async (t) => {
+t.test('the client runs in Chromium', { skip: whyNoChromium }, async (t) => {
   const folder = await prepared(t);
   way.asked.length = 0;
   // A page and the API on one origin, since the API's paths have no CORS.

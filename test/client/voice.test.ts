@@ -104,7 +104,7 @@ t.test('speech that is cut or falls silent is a failure', async (t) => {
   await t.rejects(silence.bytes(), cutOff);
 });
 
-t.test('voices', async (t) => {
+t.test('the client lists the voices', async (t) => {
   const all = await parley.voices({ assistant_id }).all();
   t.match(all[0], { object: 'voice', id: 'slt', language: 'en-US', sample_rate: 16_000 });
   t.match(await parley.voices({ assistant_id }).page({ limit: 1 }), { object: 'list', data: [all[0]], has_more: true });

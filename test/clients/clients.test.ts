@@ -15,17 +15,19 @@ t.test(edge, async (t) => {
   await t.test('openai: chat completions and models', (t) => chats(t, house));
   await t.test('openai: functions of its own', (t) => tools(t, house));
   await t.test('openai: a conversation that goes on', (t) => conversations(t, house));
-  await t.test('openai: speech', (t) => speech(t, house));
+  await t.test('openai: speech is synthesized and transcribed', (t) => speech(t, house));
   await t.test('openai: a reply that is cut', (t) => cuts(t, house));
-  await t.test('openai: responses', (t) => responses(t, house));
+  await t.test('openai: responses continue a conversation', (t) => responses(t, house));
   await t.test('openai: failures, and what it asks again', (t) => failures(t, house));
-  await t.test('the AI SDK', (t) => aiSdk(t, house));
+  await t.test('the AI SDK completes a conversation', (t) => aiSdk(t, house));
   await t.test("the AI SDK with OpenAI's provider", { skip: aiSdkOpenai.why ?? false }, (t) => aiSdkDefault(t, house));
-  await t.test('LangChain', (t) => langchain(t, house));
-  await t.test("OpenAI's agents", { skip: agentsPackage.why ?? false }, (t) => agents(t, house));
+  await t.test('LangChain completes a conversation', (t) => langchain(t, house));
+  await t.test("OpenAI's agents complete a conversation", { skip: agentsPackage.why ?? false }, (t) =>
+    agents(t, house),
+  );
   await t.test("OpenAI's agents: a call", { skip: agentsPackage.why ?? false }, (t) => agentsRealtime(t, house));
-  await t.test('openai: a call', (t) => openaiRealtime(t, house));
+  await t.test('openai: a call is spoken and heard', (t) => openaiRealtime(t, house));
   await t.test('what chat windows send', (t) => chatWindows(t, house));
   await t.test('the blocks of docs/clients.md', (t) => documents(t, house));
-  await t.test('its tables', tables);
+  await t.test('the tables of docs/clients.md are true', tables);
 });

@@ -199,7 +199,7 @@ t.test('a caller who speaks over the reply cuts it where they were; a word of as
   await carrier.closed;
 });
 
-t.test('nothing is carried for who does not know the path or the protocol', async (t) => {
+t.test('a client without the path or the protocol is refused', async (t) => {
   const url = await bridge('hello', 'tokens=4');
   t.equal(await new Carrier(url.replace('secret', 'guess')).closed, 1006);
   const strange = new Carrier(url);

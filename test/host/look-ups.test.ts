@@ -79,7 +79,7 @@ t.test('a bounded number of unknown keys is remembered, the newest', async (t) =
 
 t.test('a key is known as soon as it is created', async (t) => {
   const { text } = makeKey(fixed);
-  await t.test('created here', async (t) => {
+  await t.test('a key created in this process is found at once', async (t) => {
     const { scene } = await counting();
     await isUnknown(t, scene, text);
     t.equal(await creates(scene), text);

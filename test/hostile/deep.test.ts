@@ -29,7 +29,7 @@ for (const edge of ['uws', 'node'] as const) {
     const visit = await Visit.to(world.house, 'deep');
     await t.test('each field of each route, every other route', (t) => fields(t, world, visit, edge));
     await t.test('messages of the MCP server', (t) => messages(t, world));
-    await t.test('messages of sockets', (t) => sockets(t, world));
+    await t.test('deeply nested messages of sockets are refused', (t) => sockets(t, world));
     if (edge === 'uws') await t.test('answers of models and tools', (t) => answers(t, world));
     t.same(faults(world), []);
   });

@@ -20,12 +20,14 @@ const lacking = whyMissing('slowhttptest');
 for (const edge of edges) {
   t.test(edge, async (t) => {
     const world = await openWorld(t, edge, { env: { PARLEY_LOG: 'silent' } });
-    await t.test('slow writers', (t) => slowWriters(t, world));
-    await t.test('slow readers', (t) => slowReaders(t, world));
+    await t.test('slow writers are ended and hold up nobody', (t) => slowWriters(t, world));
+    await t.test('slow readers are ended and hold up nobody', (t) => slowReaders(t, world));
     await t.test('a transcript that is long', (t) => longTranscript(t, world));
     await t.test('connections that say nothing', (t) => silent(t, world));
     await t.test('connections that are reset', (t) => resets(t, world));
-    await t.test('slowhttptest', { skip: lacking ?? false }, (t) => slowhttptest(t, world));
+    await t.test('the server stays available under slowhttptest', { skip: lacking ?? false }, (t) =>
+      slowhttptest(t, world),
+    );
   });
 }
 

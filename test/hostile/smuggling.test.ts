@@ -20,7 +20,7 @@ for (const edge of edges) {
     const world = await openWorld(t, edge, { env: { PARLEY_LOG: 'info' } });
     const all = vectorsAt(world);
     t.ok(all.length >= 250, `${all.length} requests`);
-    await t.test('directly', (t) =>
+    await t.test('a smuggled request sent directly is refused', (t) =>
       directly(
         t,
         world,

@@ -40,7 +40,7 @@ t.test('a crowd begins a few in each turn of the loop, in order, until all have'
   );
 });
 
-t.test('nobody goes before those who wait, and it is quiet again when all have left', async (t) => {
+t.test('requests are admitted in order, and the queue empties when all have left', async (t) => {
   const admission = new Admission();
   const waits: Promise<void>[] = [];
   let entered = 0;

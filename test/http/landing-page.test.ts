@@ -15,8 +15,8 @@ t.test(edge, async (t) => {
   await linkIt(server);
   await t.test('every page and file has its characters as they were written', (t) => characters(t, server));
   await t.test('GET / is a page for those who name HTML', (t) => front(t, server));
-  await t.test('and a path like any unknown one for all others', (t) => others(t, server));
-  await t.test('the icon', (t) => icon(t, server));
+  await t.test('GET / is an unknown path for clients that do not name HTML', (t) => others(t, server));
+  await t.test('the icon is served and may be cached', (t) => icon(t, server));
   await t.test('both have their names in metrics and the access log', (t) => names(t, server));
 });
 

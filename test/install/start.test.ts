@@ -264,7 +264,7 @@ async function staleClone(t: Owner): Promise<Clone & { readonly env: NodeJS.Proc
 }
 
 t.test(
-  'of several starts at once one installs the packages, and the others wait and say so',
+  'one of several starts at once installs the packages, and the others wait and say so',
   { skip: process.platform === 'win32' && 'npm is no script there' },
   async (t) => {
     const { path, env } = await staleClone(t);

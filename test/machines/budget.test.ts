@@ -226,7 +226,7 @@ t.test('a client that waits as told passes, also after the clock is set back', a
   );
 });
 
-t.test('at the reset the bucket is full, and a second before it is not', async () => {
+t.test('the bucket is full at its reset, and not a second before', async () => {
   check(
     fc.property(ceilings, leftovers, fc.integer({ min: 0, max: 999 }), (ceiling, level, offset) => {
       const bucket = refilled({ level, at: start + offset }, ceiling, start + offset);

@@ -62,7 +62,7 @@ for (const [path, { reaches, spares }] of Object.entries(examples)) {
   });
 }
 
-t.test('nothing changed reaches nothing, and what no test names is told', async (t) => {
+t.test('an empty change selects no test, and a file without a test is reported', async (t) => {
   t.equal(reachedBy([], all, uses).reached.size, 0);
   const { reached, idle } = reachedBy(['docs/nobody.md'], all, uses);
   t.same([...reached.keys()].toSorted(), ofTheTree);

@@ -63,7 +63,7 @@ const converses = async (t: Test, house: House, assistantId: string): Promise<vo
 const refuses = async (t: Test, house: House, assistantId: string, name: string): Promise<void> =>
   isRefused(t, await sayInVain(house, (await house.session(assistantId)).id), refusals.unavailable, name);
 
-t.test('on lmdb', async (t) => {
+t.test('a secret on LMDB opens only in its own row', async (t) => {
   const folder = await temporaryFolder(t);
   const data = join(folder, 'data');
   const open = (env: Record<string, string> = {}) =>
@@ -125,7 +125,7 @@ t.test('on lmdb', async (t) => {
   });
 });
 
-t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('a secret on Redis opens only in its own row', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const open = (env: Record<string, string> = {}) =>

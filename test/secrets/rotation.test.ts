@@ -30,7 +30,7 @@ async function calls(house: House, assistantId: string): Promise<string> {
   return call.error ?? call.status;
 }
 
-t.test('on lmdb', async (t) => {
+t.test('the master key rotates on LMDB', async (t) => {
   const folder = await temporaryFolder(t);
   const store = { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'info' };
   const open = (secrets: Record<string, string>) =>

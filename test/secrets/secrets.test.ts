@@ -65,7 +65,7 @@ const table: Readonly<Record<keyof typeof given | 'key' | 'digest of the key', r
  */
 const times = 30;
 
-t.test('on lmdb', async (t) => {
+t.test('no marker secret appears on LMDB, in logs or answers', async (t) => {
   const folder = await temporaryFolder(t);
   const scene = await openScene(t, { folder, env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: 'uws' } });
   const told = await everything(t, scene, 1);
@@ -78,7 +78,7 @@ t.test('on lmdb', async (t) => {
   holdToTable(t, scene, told);
 });
 
-t.test('on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('no marker secret appears on Redis, in logs or answers', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly, '--rdbcompression', 'no');
   t.teardown(() => redis.stop());
   const folder = await temporaryFolder(t);

@@ -8,7 +8,7 @@ import { ManualClock } from '../providers/model/provider.ts';
 import { RedisServer, appendOnly, whyNoRedis } from './redis-server.ts';
 import { openStore, toldTheTime } from './redis-stores.ts';
 
-t.test('until it has heard of the store it gives its own time, then the store’s, whatever is set', async (t) => {
+t.test("the clock gives its own time until the store's is known, then the store's", async (t) => {
   const own = new ManualClock();
   const time = new StoreClock(own);
   t.equal(time.now(), own.now());

@@ -195,7 +195,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
 };
 
-t.test('the Redis store', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('each broken Redis store fails its test', { skip: whyNoRedis() ?? false }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
 

@@ -101,7 +101,7 @@ t.test('debts that Redis has been told are exact in every process', { skip }, as
   await t.resolves(fc.assert(fc.asyncProperty(sequence(settled), against(place, check)), { numRuns: 25 }));
 });
 
-t.test('until then another process may tell a wait that is too short by as much, and no more', { skip }, async (t) => {
+t.test('another process may report a wait that is too short by the debt at most', { skip }, async (t) => {
   const place = await open(t);
   const quick = fc.oneof(
     fc.constant(0),

@@ -34,7 +34,7 @@ async function keeping(t: Test, url: string): Promise<void> {
   await store.catalog.create('assistant', named('kept'));
 }
 
-t.test('slugs on Redis', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('slugs on Redis are unique', { skip: whyNoRedis() ?? false }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
 

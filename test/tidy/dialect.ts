@@ -1,4 +1,4 @@
-/** The language of comments: plain English that begins with the thing or with a verb, and names its noun. */
+/** The language of comments and of tests' names: plain English that begins with the thing and names its noun. */
 import type { Tree } from './tree.ts';
 
 /** Prefixes of paths whose comments are not yet rewritten; each of these loses its line here once they are. */
@@ -53,4 +53,21 @@ export function dialect(tree: Tree): string[] {
       return words === undefined ? [] : [`${path}:${comment.line}: ${words}`];
     });
   });
+}
+
+const testName = /\bt\.test\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
+const connectives = /^(?:and|but|or|nor|so|also|of|its|which|nothing|none|neither)\b/i;
+
+/** Files with programs of tests as text. */
+const withPrograms = /^test\/(?:tidy|lint|run\/run)\.test\.ts$/;
+
+/** Offences of tests' names as `path:line: name`: fragments of one or two words, or that continue another name. */
+export function testNames(tree: Tree): string[] {
+  return [...tree].flatMap(([path, text]) =>
+    [...(withPrograms.test(path) ? '' : text).matchAll(testName)].flatMap((match) => {
+      const name = match[2]!.replace(/^\[[^\]]*\]\s*/, '');
+      const isWhole = name.includes('${') || (name.split(/\s+/).length > 2 && !connectives.test(name));
+      return isWhole ? [] : [`${path}:${text.slice(0, match.index).split('\n').length}: ${name}`];
+    }),
+  );
 }

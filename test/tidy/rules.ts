@@ -2,7 +2,7 @@
 import { mayImport, ownRoomOf, roomOf } from './house.ts';
 import { sourcesOf, type Source, type Tree } from './tree.ts';
 import { namesOfClockAndChance } from './names.ts';
-import { dialect } from './dialect.ts';
+import { dialect, testNames } from './dialect.ts';
 import { unlistedExpressions } from './expressions.ts';
 
 export interface Rule {
@@ -110,6 +110,11 @@ export const rules: readonly Rule[] = [
     name: 'a comment begins with the thing or the verb',
     why: 'A relative clause in place of a noun is read twice and found by no search.',
     check: dialect,
+  },
+  {
+    name: 'a test names its subject and the expected result',
+    why: 'A name is what a failure prints first: a fragment says nothing without its file.',
+    check: (tree) => testNames(testsOf(tree)),
   },
   {
     name: 'each citation names a part of the contract',

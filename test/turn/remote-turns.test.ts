@@ -162,7 +162,7 @@ t.test('a reader that joins after a failover sees only text that the store has',
   t.equal(await remote.follow(turn.place), later, 'and whoever comes then shares what is new');
 });
 
-t.test('of two concurrent polls one reports the end only after the other has read as far', async (t) => {
+t.test('a poll reports the end only after a concurrent one has read as far', async (t) => {
   for (const [status, behind, end] of [
     ['aborted', 'two', { type: 'failed', errorCode: 'api_error' }],
     ['aborted', 'two three', { type: 'aborted' }],

@@ -12,14 +12,14 @@ import { unreadAnswers } from './unread-answers.ts';
 
 /** The edge's contract for HTTP, which every engine must keep. `sockets.ts` holds the part about WebSockets. */
 export async function edgeContract(t: Test, open: OpenEdge): Promise<void> {
-  await t.test('requests', (t) => requests(t, open));
-  await t.test('whole answers', (t) => wholeAnswers(t, open));
-  await t.test('bodies', (t) => bodies(t, open));
-  await t.test('streams', (t) => streams(t, open));
-  await t.test('slow readers', (t) => slowReaders(t, open));
+  await t.test('requests reach the listener as they were sent', (t) => requests(t, open));
+  await t.test('whole answers reach the client as they were given', (t) => wholeAnswers(t, open));
+  await t.test('bodies arrive whole, or are refused', (t) => bodies(t, open));
+  await t.test('streams arrive piece by piece', (t) => streams(t, open));
+  await t.test('slow readers hold back their own stream alone', (t) => slowReaders(t, open));
   await t.test('answers that nobody reads', (t) => unreadAnswers(t, open));
   await t.test('faults of the house', (t) => faults(t, open));
-  await t.test('listening and closing', async (t) => {
+  await t.test('an edge listens, closes and frees its port', async (t) => {
     await closing(t, open);
     await draining(t, open);
   });

@@ -43,17 +43,17 @@ for (const [name, open] of [
         'nothing ran',
       );
     };
-    await t.test('ambiguous framing', async (t) => {
+    await t.test('a request with ambiguous framing is refused', async (t) => {
       for (const [label, text] of Object.entries(ambiguous)) await t.test(label, (t) => refuse(t, label, text));
     });
-    await t.test('unreadable heads', async (t) => {
+    await t.test('a request with an unreadable head is refused', async (t) => {
       for (const [label, text] of Object.entries(unreadable)) await t.test(label, (t) => refuse(t, label, text));
     });
     await t.test('a client that closes its sending side', (t) => halfClosed(t, open));
-    await t.test('refused ones', (t) => refused(t, port, ran, name));
+    await t.test('a refused request reaches no listener', (t) => refused(t, port, ran, name));
     await t.test('a refusal to a client that does not read', (t) => unread(t, open, name));
-    await t.test('readable ones', (t) => readable(t, port, ran));
-    await t.test('pieces and halves', (t) => pieces(t, port, ran));
+    await t.test('a request with a readable head is accepted', (t) => readable(t, port, ran));
+    await t.test('requests in pieces are read as whole ones', (t) => pieces(t, port, ran));
   });
 }
 

@@ -7,7 +7,7 @@ import { openUwsEdge } from '../../../src/http/edge/uws.ts';
 import { limits } from '../../../src/base/limits.ts';
 import { gate, RawClient, serve } from './harness.ts';
 
-t.test('of many requests that come at once no more run in a turn than may', async (t) => {
+t.test('requests that arrive at once run a bounded number in a turn of the loop', async (t) => {
   const [connections, each] = [4, limits.requestsAtOnce];
   let [ran, inTurn, most] = [0, 0, 0];
   const all = gate();

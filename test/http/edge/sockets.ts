@@ -11,11 +11,11 @@ import { StillClock } from './still-clock.ts';
 
 /** The edge's contract for WebSockets, which every engine must keep. */
 export async function socketContract(t: Test, open: OpenEdge): Promise<void> {
-  await t.test('the handshake', (t) => handshake(t, open));
+  await t.test('the handshake follows RFC 6455', (t) => handshake(t, open));
   await t.test('accepted after the call that brought the request', (t) => acceptedLate(t, open));
-  await t.test('odd handshakes', (t) => oddHandshakes(t, open));
+  await t.test('odd handshakes are accepted or refused as RFC 6455 says', (t) => oddHandshakes(t, open));
   await t.test('other wishes to upgrade', (t) => otherWishes(t, open));
-  await t.test('messages', (t) => messages(t, open));
+  await t.test('messages arrive whole and in order', (t) => messages(t, open));
   await t.test('the ends of sockets', (t) => ends(t, open));
   await t.test('other ends of sockets', (t) => otherEnds(t, open));
   await t.test('the pace of messages', (t) => socketPace(t, open));
@@ -105,7 +105,7 @@ async function acceptedLate(t: Test, open: OpenEdge): Promise<void> {
   await t.test('whatever memory its listener takes', async (t) => {
     for (let each = 0; each < 5; each++) await echoes(t, new Client(port));
   });
-  await t.test('within the call for another connection', async (t) => {
+  await t.test('a socket is written to from the listener of another connection', async (t) => {
     for (const asked of [{}, { method: 'POST', body: 'a body' }, {}]) {
       arrived = gate();
       const client = new Client(port, '/wait');

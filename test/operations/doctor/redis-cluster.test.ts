@@ -8,14 +8,14 @@ const skip = whyNoRedis() ?? false;
 
 const addressOf = ({ port }: RedisServer): string => `127.0.0.1:${port}`;
 
-t.test('a cluster', { skip }, async (t) => {
+t.test('doctor examines each node of a cluster', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
   t.teardown(() => cluster.stop());
   const examined = (environment: Readonly<Record<string, string>> = {}): Promise<Diagnosed> =>
     diagnose({ PARLEY_STORE: cluster.url, ...environment });
   const replicated = { PARLEY_DURABILITY: 'replicated' };
 
-  await t.test('nothing is wrong', async (t) => {
+  await t.test('a replicated cluster passes every check', async (t) => {
     const found = await examined(replicated);
     t.same(found.unwell, []);
     t.equal(found.of('reachable').found, 'all 6 members answer');

@@ -119,7 +119,7 @@ t.test('a Redis that hangs, is away, or is loading', { skip }, async (t) => {
   await started;
 });
 
-t.test('TLS', { skip: skip || (whyNoTls() ?? false) }, async (t) => {
+t.test('doctor names what is wrong with TLS', { skip: skip || (whyNoTls() ?? false) }, async (t) => {
   const server = await redis(t, ...appendOnly);
   t.match((await diagnose({ PARLEY_STORE: server.url.replace('redis:', 'rediss:') })).of('reachable'), {
     status: 'fail',

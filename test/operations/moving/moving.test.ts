@@ -156,14 +156,14 @@ const skip = whyNoRedis() ?? false;
 
 // Moves around a ring of stores, both ways: the file between two stores is the same to the byte for every store that
 // wrote it.
-t.test('memory to lmdb', (t) => move(t, inMemory, inFolder));
-t.test('lmdb to memory', (t) => move(t, inFolder, inMemory));
+t.test('rows move from memory to LMDB', (t) => move(t, inMemory, inFolder));
+t.test('rows move from LMDB to memory', (t) => move(t, inFolder, inMemory));
 
-t.test('to and from Redis', { skip }, async (t) => {
+t.test('rows move to and from Redis', { skip }, async (t) => {
   const server = await RedisServer.start(...appendOnly);
   t.teardown(() => server.stop());
   const redis = onRedis(server.url);
-  await t.test('lmdb to redis', async (t) => {
+  await t.test('rows move from LMDB to Redis', async (t) => {
     const workspaceId = await move(t, inFolder, redis);
     const left = await server.command('--scan', '--pattern', `*${workspaceId}*`);
     t.same(
@@ -172,14 +172,14 @@ t.test('to and from Redis', { skip }, async (t) => {
       'nothing stays behind that was taken in',
     );
   });
-  await t.test('redis to lmdb', (t) => move(t, redis, inFolder));
-  await t.test('to and from a cluster', async (t) => {
+  await t.test('rows move from Redis to LMDB', (t) => move(t, redis, inFolder));
+  await t.test('rows move to and from a Redis Cluster', async (t) => {
     const cluster = await RedisCluster.start();
     t.teardown(() => cluster.stop());
     const spread = onRedis(cluster.url);
-    await t.test('redis to redis-cluster', (t) => move(t, redis, spread));
-    await t.test('redis-cluster to redis', (t) => move(t, spread, redis));
-    await t.test('memory to redis-cluster', (t) => move(t, inMemory, spread));
-    await t.test('redis-cluster to memory', (t) => move(t, spread, inMemory));
+    await t.test('rows move from Redis to a cluster', (t) => move(t, redis, spread));
+    await t.test('rows move from a cluster to Redis', (t) => move(t, spread, redis));
+    await t.test('rows move from memory to a cluster', (t) => move(t, inMemory, spread));
+    await t.test('rows move from a cluster to memory', (t) => move(t, spread, inMemory));
   });
 });

@@ -13,17 +13,17 @@ import { signingIn } from './sign-in.ts';
 import { theTools } from './tools.ts';
 import { turns } from './turns.ts';
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   const console = await openConsole(t);
   const full = await furnish(console.house);
-  await t.test('pages', (t) => everyPage(t, console, full));
-  await t.test('flows', (t) => flows(t, console, full));
-  await t.test('navigation', (t) => navigation(t, console, full));
-  await t.test('turns', (t) => turns(t, console));
-  await t.test("an assistant's page", (t) => theAssistant(t, console));
-  await t.test('tools', (t) => theTools(t, console));
-  await t.test('live lists', (t) => liveLists(t, console));
-  await t.test('crowds', (t) => crowds(t, console));
-  await t.test('plots', (t) => plots(t, console));
-  await t.test('signing in', (t) => signingIn(t, console));
+  await t.test('every page shows its contents and passes axe', (t) => everyPage(t, console, full));
+  await t.test('each flow of the console completes', (t) => flows(t, console, full));
+  await t.test('navigation moves focus and titles', (t) => navigation(t, console, full));
+  await t.test('turns appear on the page while they run', (t) => turns(t, console));
+  await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
+  await t.test('tools are added, tried and removed', (t) => theTools(t, console));
+  await t.test('live lists show sessions that arrive', (t) => liveLists(t, console));
+  await t.test('the live page stays usable with crowds of actors', (t) => crowds(t, console));
+  await t.test('plots show the load of the last hour', (t) => plots(t, console));
+  await t.test('a person signs in and out', (t) => signingIn(t, console));
 });

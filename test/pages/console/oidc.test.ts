@@ -16,7 +16,7 @@ interface Scene {
   readonly browser: Browser;
 }
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('people sign in by OpenID Connect in a browser', { skip: whyNoBrowser }, async (t) => {
   const issuer = await OidcIssuer.start(t, { ada: { name: 'Ada', groups: ['admins'] }, eve: { name: 'Eve' } });
   const house = await openHouse(t, { env: issuer.settings('groups=admins:owner') });
   issuer.serve(house);

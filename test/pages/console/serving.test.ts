@@ -25,10 +25,10 @@ t.test(`on ${edge}`, async (t) => {
   await t.test('the page has its policy, is never kept and is the same at every address of its own', (t) =>
     thePage(t, house, page),
   );
-  await t.test('its files never change under their names, and come compressed', (t) => itsFiles(t, house, text));
+  await t.test('files of the console are immutable and compressed', (t) => itsFiles(t, house, text));
   await t.test("what is the API's stays the API's", (t) => notTheApi(t, house));
-  await t.test('by TLS it asks browsers for TLS from then on', (t) => byTls(t));
-  await t.test('sizes', (t) => sizes(t, house, text));
+  await t.test('a console served by TLS asks browsers for TLS from then on', (t) => byTls(t));
+  await t.test('each file of the console stays within its size', (t) => sizes(t, house, text));
 });
 
 async function thePage(t: Test, house: House, { status, headers, bytes }: Got): Promise<void> {

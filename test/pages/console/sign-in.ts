@@ -6,9 +6,9 @@ import { patience } from '../../browser.ts';
 import type { Console } from './console.ts';
 
 export async function signingIn(t: Test, { house, browser }: Console): Promise<void> {
-  await t.test('by a link that works once', (t) => byLink(t, house, browser));
+  await t.test('a link signs a person in once', (t) => byLink(t, house, browser));
   await t.test('a sign-in that ends in another tab leaves what was typed', (t) => inAnotherTab(t, house, browser));
-  await t.test('by the operator token', (t) => byToken(t, house, browser));
+  await t.test('the operator token signs a person in', (t) => byToken(t, house, browser));
 }
 
 async function byLink(t: Test, house: House, browser: Browser): Promise<void> {

@@ -142,7 +142,7 @@ t.test('what another page has answered is not asked any more', { skip: whyNoBrow
   await context.close();
 });
 
-t.test('in the widget', { skip: whyNoBrowser }, async (t) => {
+t.test('a call is approved in the widget', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
   await linked(house, 'widget', { ...ofScript, origins: [sites.origin] });
   sites.put('/', { body: '<p>Shop</p>' });

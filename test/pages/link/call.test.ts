@@ -100,7 +100,7 @@ t.test(
   },
 );
 
-t.test('by keyboard: it is muted, typed into, and hung up', { skip: whyNoBrowser }, async (t) => {
+t.test('a call is muted, typed into and hung up by keyboard', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'typed', { ...spoken, name: 'tokens=3,delay_ms=0' });
   const { page, complaints, context } = await openLink(browser, `${house.url}/p/typed`, { colorScheme: 'dark' });
   await call(page);

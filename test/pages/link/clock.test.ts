@@ -189,7 +189,7 @@ t.test('an open voice socket over midnight, and beyond its session', async (t) =
   scene.host.close();
 });
 
-t.test('at midnight', async (t) => {
+t.test("a day's limits begin anew at midnight", async (t) => {
   const scene = await lateAtNight(30_000);
   const strict = { ...unlimited, minutes_per_day: 1, messages_per_visitor_per_day: 1 };
   const use = visitorOf(scene, 'vis_1', strict);

@@ -32,7 +32,7 @@ t.test('a conversation over the link', async (t) => {
     t.equal(headers.get('x-ratelimit-limit'), null);
   });
 
-  await t.test('from the first message to the end', async (t) => {
+  await t.test('a visitor talks from the first message to the end', async (t) => {
     const visit = await Visit.to(house, 'talk');
     t.match(visit.id, /^vis_[0-9a-z]{26}$/);
     const missing = await visit.ask('/sessions', { body: {} });
@@ -245,7 +245,7 @@ const askAs = (
       .end();
   });
 
-t.test('sites', async (t) => {
+t.test('a site that is not listed cannot embed the link', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_CONSOLE_ORIGIN: 'https://chat.example' } });
   const shown = await linked(house, 'sites', {
     origins: ['https://shop.example', 'https://*.wide.example', 'http://localhost:3000', 'https://port.example:8443'],

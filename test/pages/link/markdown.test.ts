@@ -217,7 +217,7 @@ const pieces = [
   ],
 ];
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('Markdown is shown safely in a browser', { skip: whyNoBrowser }, async (t) => {
   const browser = await openBrowser(t);
   const page = await browser.newPage();
   page.setDefaultTimeout(300_000);
@@ -235,7 +235,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
       `(() => { const into = document.createElement('div'); new made.Markdown(into).show(${JSON.stringify(text)}, ${open}); return into.innerHTML.replaceAll(' dir="auto"', ''); })()`,
     ) as Promise<string>;
 
-  await t.test('its output', async (t) => {
+  await t.test('Markdown is rendered as the examples show', async (t) => {
     for (const [text, html] of examples) t.equal(await shown(text), html, JSON.stringify(text));
     for (const [text, html] of links) t.equal(await shown(text), `<p>${html}</p>`, JSON.stringify(text));
   });

@@ -116,76 +116,66 @@ t.test(
   },
 );
 
-t.test(
-  'by keyboard alone: fields first, each fault at its field, then a conversation, then another',
-  { skip: whyNoBrowser },
-  async (t) => {
-    const { page, complaints, context } = await open('fields');
-    const { keyboard } = page;
-    await replies(page).waitFor();
-    t.equal(await focused(page), 'field-0', 'the first field has the focus');
-    await keyboard.press('Enter');
-    t.same(await page.locator('.fault').allTextContents(), [
-      'Please fill this in.',
-      'Please fill this in.',
-      '',
-      '',
-      '',
-    ]);
-    await keyboard.type('Ada');
-    await keyboard.press('Tab');
-    await keyboard.type('nobody');
-    await keyboard.press('Tab');
-    await keyboard.type('seven');
-    await keyboard.press('Enter');
-    t.same(await page.locator('.fault').allTextContents(), [
-      '',
-      'Please enter an e-mail address.',
-      'Please enter a number.',
-      '',
-      '',
-    ]);
-    t.equal(await focused(page), 'field-1');
-    t.same(
-      await page.evaluate(
-        "[document.activeElement.getAttribute('aria-invalid'), document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent]",
-      ),
-      ['true', 'Please enter an e-mail address.'],
-    );
-    await keyboard.press('End');
-    await keyboard.type('@a.example');
-    await keyboard.press('Tab');
-    await keyboard.press('Control+A');
-    await keyboard.type('７，٥');
-    await keyboard.press('Tab');
-    await keyboard.press('Space');
-    await keyboard.press('Enter');
-    t.equal(await focused(page), 'message');
-    await keyboard.type('One');
-    await keyboard.press('Shift+Enter');
-    await keyboard.type('two');
-    await keyboard.press('Enter');
-    await until(async () => (await replies(page).count()) === 2);
-    await quiet(page);
-    t.equal(await page.locator('#messages li.user .said').innerText(), 'One\ntwo');
-    t.equal(await page.locator('#fields').isVisible(), false);
-    const { session } = JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string);
-    t.same((await house.ask(`/sessions/${session}`)).json.visitor, {
-      name: 'Ada',
-      email: 'nobody@a.example',
-      order: 7.5,
-      news: true,
-    });
-    while ((await focused(page)) !== 'New conversation') await keyboard.press('Shift+Tab');
-    await keyboard.press('Enter');
-    t.equal(await focused(page), 'New conversation');
-    await keyboard.press('Enter');
-    t.equal(await focused(page), 'field-0');
-    t.equal(await page.locator('#field-0').inputValue(), 'Ada', 'what was filled in is not asked again');
-    t.same(complaints, []);
-    await context.close();
-  },
-);
+t.test('a visitor fills in the fields and talks by keyboard alone', { skip: whyNoBrowser }, async (t) => {
+  const { page, complaints, context } = await open('fields');
+  const { keyboard } = page;
+  await replies(page).waitFor();
+  t.equal(await focused(page), 'field-0', 'the first field has the focus');
+  await keyboard.press('Enter');
+  t.same(await page.locator('.fault').allTextContents(), ['Please fill this in.', 'Please fill this in.', '', '', '']);
+  await keyboard.type('Ada');
+  await keyboard.press('Tab');
+  await keyboard.type('nobody');
+  await keyboard.press('Tab');
+  await keyboard.type('seven');
+  await keyboard.press('Enter');
+  t.same(await page.locator('.fault').allTextContents(), [
+    '',
+    'Please enter an e-mail address.',
+    'Please enter a number.',
+    '',
+    '',
+  ]);
+  t.equal(await focused(page), 'field-1');
+  t.same(
+    await page.evaluate(
+      "[document.activeElement.getAttribute('aria-invalid'), document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent]",
+    ),
+    ['true', 'Please enter an e-mail address.'],
+  );
+  await keyboard.press('End');
+  await keyboard.type('@a.example');
+  await keyboard.press('Tab');
+  await keyboard.press('Control+A');
+  await keyboard.type('７，٥');
+  await keyboard.press('Tab');
+  await keyboard.press('Space');
+  await keyboard.press('Enter');
+  t.equal(await focused(page), 'message');
+  await keyboard.type('One');
+  await keyboard.press('Shift+Enter');
+  await keyboard.type('two');
+  await keyboard.press('Enter');
+  await until(async () => (await replies(page).count()) === 2);
+  await quiet(page);
+  t.equal(await page.locator('#messages li.user .said').innerText(), 'One\ntwo');
+  t.equal(await page.locator('#fields').isVisible(), false);
+  const { session } = JSON.parse((await page.evaluate('Object.values(localStorage)[0]')) as string);
+  t.same((await house.ask(`/sessions/${session}`)).json.visitor, {
+    name: 'Ada',
+    email: 'nobody@a.example',
+    order: 7.5,
+    news: true,
+  });
+  while ((await focused(page)) !== 'New conversation') await keyboard.press('Shift+Tab');
+  await keyboard.press('Enter');
+  t.equal(await focused(page), 'New conversation');
+  await keyboard.press('Enter');
+  t.equal(await focused(page), 'field-0');
+  t.equal(await page.locator('#field-0').inputValue(), 'Ada', 'what was filled in is not asked again');
+  t.same(complaints, []);
+  await context.close();
+});
 
 t.test('a screen reader hears each reply once, whole, and what goes wrong', { skip: whyNoBrowser }, async (t) => {
   await linked(house, 'heard', { name: 'tokens=40,delay_ms=10' });

@@ -43,7 +43,7 @@ const browser = whyNoBrowser ? null! : await openBrowser(t);
 const open = (slug: string, options = {}) => openLink(browser, `${house.url}/p/${slug}`, options);
 
 t.test(
-  'nothing is kept before the first message; replies stream; a new conversation is a new session',
+  'a session begins with the first message, replies stream, and a new conversation is a new session',
   { skip: whyNoBrowser },
   async (t) => {
     await linked(house, 'first', { name: 'tokens=60,delay_ms=10', greeting: 'Good day.' });

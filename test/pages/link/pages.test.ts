@@ -22,7 +22,7 @@ async function get(path: string, headers: Record<string, string> = html) {
 const ancestors = (headers: Headers): string | undefined =>
   /frame-ancestors (.+)$/.exec(headers.get('content-security-policy') ?? '')?.[1];
 
-t.test('the page', async (t) => {
+t.test('the page of a link serves its settings', async (t) => {
   const { status, headers, text } = await get('/p/pages');
   t.same(
     [
@@ -81,7 +81,7 @@ async function filesOf(text: string): Promise<Map<string, Buffer>> {
   return found;
 }
 
-t.test('its files never change under their names, and are 25.4 KB in all, gzipped, in each language', async (t) => {
+t.test('files of the page are immutable, and are 25.4 KB in all, gzipped, in each language', async (t) => {
   for (const [slug, language] of languages.flatMap(
     (language) =>
       [

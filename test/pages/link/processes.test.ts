@@ -25,7 +25,7 @@ const none = {
 const at = (house: House, visit: Visit): Visit =>
   Object.assign(Object.create(Visit.prototype) as Visit, visit, { house });
 
-t.test('processes', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('processes share the limits of a link', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };

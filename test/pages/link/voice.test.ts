@@ -16,7 +16,7 @@ const none = {
   messages_per_address_per_hour: null,
 };
 
-t.test('voice', async (t) => {
+t.test('a visitor speaks and listens on the page', async (t) => {
   const house = await openHouse(t);
   const speak = (visit: Visit, body: object) => visit.ask('/speech', { body: { text: 'Hello there.', ...body } });
   const mint = (visit: Visit, body: object) => visit.ask('/transcription-tokens', { body });

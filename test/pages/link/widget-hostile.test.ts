@@ -26,7 +26,7 @@ if (window === top) for (const name of ['signal', 'once', 'passive', 'capture', 
 for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, Object.assign(Object.create(null), { get() { throw new DOMException('denied', 'SecurityError'); } }));
 `;
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('the widget withstands a hostile site', { skip: whyNoBrowser }, async (t) => {
   const house = await openHouse(t);
   const sites = await openSites(t, house);
   await linked(house, 'widget', {
@@ -159,7 +159,7 @@ async function sitesThatMayNot(t: Test, sites: Sites): Promise<void> {
     t.pass('on a phone it covers no way out');
     await context.close();
   });
-  await t.test('nor by the name of a listed one', async (t) => {
+  await t.test('the name of a listed site opens no frame elsewhere', async (t) => {
     sites.put('/forged', {
       tags: [],
       body: `<iframe src="${house.url}/p/widget/frame?host=${encodeURIComponent(origin)}"></iframe><iframe src="${house.url}/p/widget"></iframe>`,

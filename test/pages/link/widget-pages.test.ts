@@ -21,7 +21,7 @@ const zooms = [
   ['transform', 'body { transform: scale(1.4) }'],
 ] as const;
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('the widget works on the pages of a site', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
   await linked(house, 'widget', { greeting: 'Good day.', name: 'tokens=3,delay_ms=0', origins: [sites.origin] });
   await linked(house, 'other', { greeting: 'Good day.', name: 'tokens=3,delay_ms=0', origins: [sites.origin] });

@@ -35,7 +35,7 @@ const panelOf = (page: Page) => page.locator('div[popover] dialog');
 
 const house = await openHouse(t);
 
-t.test('without a browser', async (t) => {
+t.test('the script of the widget is served with its headers', async (t) => {
   const get = (headers: Record<string, string> = {}) => fetch(`${house.url}/widget.js`, { headers });
   const answer = await get();
   const header = (name: string): string | null => answer.headers.get(name);
@@ -59,7 +59,7 @@ t.test('without a browser', async (t) => {
   t.same(text.match(/https?:[^"'`]*/g), ['http://www.w3.org/2000/svg']);
 });
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('the widget works in a browser', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
   const { origin } = sites;
   await linked(house, 'widget', {
@@ -84,7 +84,7 @@ t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
 });
 
 async function fromOpeningToClosing(t: Test, sites: Sites): Promise<void> {
-  await t.test('nothing is asked for before it is opened, by keys alone', async (t) => {
+  await t.test('the widget requests its frame only once it is opened, and opens by keyboard', async (t) => {
     const { page, context, complaints, asked } = await sites.visit('/', { viewport: { width: 1280, height: 800 } });
     await launcherOf(page).waitFor();
     t.same(asked, ['/widget.js']);
@@ -250,7 +250,7 @@ async function commands(t: Test, sites: Sites): Promise<void> {
 }
 
 async function attributes(t: Test, sites: Sites): Promise<void> {
-  await t.test('its attributes', async (t) => {
+  await t.test('the widget reads its attributes', async (t) => {
     const tag = `data-slug="widget" data-position="left" data-label="Ask us" data-theme="dark" data-accent="#ffd500" data-locale="de"`;
     sites.put('/attributes', { tags: [tag] });
     const { page, context, complaints } = await sites.visit('/attributes');
@@ -289,7 +289,7 @@ async function attributes(t: Test, sites: Sites): Promise<void> {
     t.same(complaints, []);
     await context.close();
   });
-  await t.test('within the page', async (t) => {
+  await t.test('the widget stands within the page with data-inline', async (t) => {
     sites.put('/inline', {
       tags: ['data-slug="widget" data-inline="#here"'],
       body: '<div id="here" style="height: 500px; width: 600px"></div>',

@@ -88,7 +88,7 @@ function telling(http: ProviderHttp): { http: ProviderHttp; came(what: 'head' | 
   return { http: { ...http, post }, came: (what) => once(told, what) };
 }
 
-t.test('waiting in vain', async (t) => {
+t.test('a silent provider is given up at each stage', async (t) => {
   const role = 'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n';
   const cases: [string, Provider['answer'], 'head' | 'data' | null, number, string][] = [
     ['no answer at all', () => {}, null, 100, 'first_output_timeout'],

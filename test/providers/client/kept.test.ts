@@ -45,7 +45,7 @@ function play(clock = new ManualClock()) {
   return { clock, dialer, pool, take, use };
 }
 
-t.test('no more than so many are kept over all origins', async (t) => {
+t.test('connections kept over all origins are bounded', async (t) => {
   const { use } = play();
   for (let index = 0; index < limits.providerKeptTotalMax; index++)
     t.equal(use(`h${index}.test`).socket.destroyed, false);
@@ -62,7 +62,7 @@ t.test('closed connections do not count', async (t) => {
   t.equal(use('more.test').socket.destroyed, false);
 });
 
-t.test('nor do those whose time is over, or that are in use again', async (t) => {
+t.test('expired connections and those in use do not count', async (t) => {
   const { use, take, clock } = play();
   for (let round = 0; round < 3; round++) {
     for (let index = 0; index < limits.providerKeptTotalMax; index++) use(`h${index}.test`);

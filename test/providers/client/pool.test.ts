@@ -148,7 +148,7 @@ t.test('each kept connection has its own time, whichever comes first', async (t)
   }
 });
 
-t.test('no more than so many are kept', async (t) => {
+t.test('connections kept for one origin are bounded', async (t) => {
   const server = await raw(t, () => {});
   const http = client(t);
   const extra = 3;
@@ -214,7 +214,7 @@ t.test('a request on a kept connection that breaks before a byte came is sent on
   }
 });
 
-t.test('it is sent no third time', async (t) => {
+t.test('a request is sent twice at most', async (t) => {
   const server = await raw(t, (arrival) => (arrival.request === 0 ? answering(arrival) : arrival.socket.destroy()));
   const http = client(t);
   await post(http, server.baseUrl).settled;
@@ -222,7 +222,7 @@ t.test('it is sent no third time', async (t) => {
   t.equal(server.arrivals.length, 3);
 });
 
-t.test('a second kept connection is not what it is sent on again', async (t) => {
+t.test('a repeated request goes out on a new connection', async (t) => {
   const server = await raw(t, () => {});
   const http = client(t);
   const both = [post(http, server.baseUrl), post(http, server.baseUrl)];
@@ -258,7 +258,7 @@ t.test('a request that may have run is not sent again', async (t) => {
   t.equal(fresh.arrivals.length, 1);
 });
 
-t.test('nor is one that the server had for longer than a packet takes', async (t) => {
+t.test('a request that the server had for longer than a packet takes is not sent again', async (t) => {
   for (const [waitedMs, requests] of [
     [limits.providerRepeatMsMax, 3],
     [limits.providerRepeatMsMax + 1, 2],
@@ -279,7 +279,7 @@ t.test('nor is one that the server had for longer than a packet takes', async (t
   }
 });
 
-t.test('nor is one that nobody waits for', async (t) => {
+t.test('a request that nobody waits for is not sent again', async (t) => {
   const server = await raw(
     t,
     breaking(() => {}),

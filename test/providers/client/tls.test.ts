@@ -143,7 +143,7 @@ t.test('pieces, a cut, and the end of a connection as the end of an answer', asy
   t.equal(other.body, 'all');
 });
 
-t.test('a large answer', async (t) => {
+t.test('a large answer arrives whole over TLS', async (t) => {
   const body = 'x'.repeat(1024 * 1024);
   const server = await serving(t, ({ socket }) => void socket.write(answerOf(body)));
   const told = post(client(t, { ca: certificate }), urlOf(server));

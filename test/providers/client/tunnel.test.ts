@@ -178,7 +178,7 @@ t.test('a proxy that does not open the tunnel', async (t) => {
   t.equal(await post(away.http, url).settled, 'proxy', 'one that is not there');
 });
 
-t.test('the setting', async (t) => {
+t.test('the setting of a proxy is checked', async (t) => {
   const of = (value: string) => readConfig({ PARLEY_PROVIDER_PROXY: value }).providerProxy;
   t.same(of(''), null);
   t.same(of('http://proxy.example'), { hostname: 'proxy.example', port: 80, authorization: null });

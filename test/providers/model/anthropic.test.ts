@@ -20,7 +20,7 @@ const stop = event({ type: 'message_stop' });
 
 const mark = { cache_control: { type: 'ephemeral' } };
 
-t.test('the request', async (t) => {
+t.test("the request has Anthropic's shape", async (t) => {
   const { server, baseUrl, model } = await serving(t, (response) =>
     response.writeHead(200, eventStream).end(start + text('hi') + stopping + stop),
   );

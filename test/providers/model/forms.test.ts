@@ -14,7 +14,7 @@ import { ask, client, data, delta, done, Heard, request } from './provider.ts';
 
 const models = { openai: openaiModel, anthropic: anthropicModel };
 
-t.test('over a connection', async (t) => {
+t.test('a stream is read alike over a connection', async (t) => {
   const usual = {
     openai: forms.get('openai: the usual stream')!,
     anthropic: forms.get('anthropic: the usual stream')!,

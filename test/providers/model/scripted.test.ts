@@ -106,7 +106,7 @@ t.test('it quotes what was said before', async (t) => {
   t.match(replies[2]!, /“The tide is high”/);
 });
 
-t.test('it calculates', async (t) => {
+t.test('the scripted model calculates sums', async (t) => {
   const sums: Record<string, string> = {
     'what is 2+2?': '2 + 2 = 4.',
     '12 times (3 + 4)': '12 * (3 + 4) = 84.',

@@ -345,39 +345,33 @@ t.test('a template that wants roles to alternate may say so with a 200 or a 500'
   }
 });
 
-t.test(
-  'nothing is asked again once an answer has begun, in text or in thought, nor for an error that says nothing of this',
-  async (t) => {
-    const error = `data: ${tooLong['OpenAI']!.body}\n\n`;
-    for (const begun of [
-      delta('some'),
-      data({ choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] }),
-      delta('<think>'),
-    ]) {
-      const { turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(begun + error));
-      t.same(await turn({ messages: history }), ['provider_error', 1], begun);
-    }
-    for (const said of [
-      '{"error":{"message":"overloaded","code":502}}',
-      '{"error":{"message":"temperature of the GPU is too high"}}',
-      '{"error":"rate limit"}',
-    ]) {
-      const { turn } = await serving(
-        t,
-        (response) => void response.writeHead(200, eventStream).end(`data: ${said}\n\n`),
-      );
-      t.same(
-        await turn({ messages: [greeting, ...history], temperature: 1, systemPrompt: 'Be kind.' }),
-        ['provider_error', 1],
-        said,
-      );
-    }
-    const { server, turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(error));
-    t.same(await turn({ messages: history }), ['provider_error', 2], 'once more, with half');
-    server.answer = (response) => void response.writeHead(200, eventStream).end(delta('ok', 'stop') + error);
-    t.same(await turn({ messages: history }), ['end', 1], 'what has said its finish is complete');
-  },
-);
+t.test('a request is final once its answer has begun, and after an error that names no field', async (t) => {
+  const error = `data: ${tooLong['OpenAI']!.body}\n\n`;
+  for (const begun of [
+    delta('some'),
+    data({ choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] }),
+    delta('<think>'),
+  ]) {
+    const { turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(begun + error));
+    t.same(await turn({ messages: history }), ['provider_error', 1], begun);
+  }
+  for (const said of [
+    '{"error":{"message":"overloaded","code":502}}',
+    '{"error":{"message":"temperature of the GPU is too high"}}',
+    '{"error":"rate limit"}',
+  ]) {
+    const { turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(`data: ${said}\n\n`));
+    t.same(
+      await turn({ messages: [greeting, ...history], temperature: 1, systemPrompt: 'Be kind.' }),
+      ['provider_error', 1],
+      said,
+    );
+  }
+  const { server, turn } = await serving(t, (response) => void response.writeHead(200, eventStream).end(error));
+  t.same(await turn({ messages: history }), ['provider_error', 2], 'once more, with half');
+  server.answer = (response) => void response.writeHead(200, eventStream).end(delta('ok', 'stop') + error);
+  t.same(await turn({ messages: history }), ['end', 1], 'what has said its finish is complete');
+});
 
 t.test('an answer that is asked for again can be cancelled, and the refused one is closed', async (t) => {
   const { server, model } = await serving(t, (response, { body }) => {

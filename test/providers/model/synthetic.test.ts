@@ -160,7 +160,7 @@ t.test('unicode splits surrogate pairs and ends in whole characters', async (t) 
   }
 });
 
-t.test('no usage, a bad name, and the real clock', async (t) => {
+t.test('the synthetic model reports zero usage, refuses a bad name, and runs on the real clock', async (t) => {
   const clock = new WheelClock();
   t.teardown(() => clock.stop());
   const model = syntheticModel(clock);

@@ -22,7 +22,7 @@ t.test('an event that differs in its text alone is not read', async (t) => {
   t.equal(textBy(template, template.before.slice(0, -1) + template.after), null, 'before and after share no character');
 });
 
-t.test('no template where it is not certain which characters are the text', async (t) => {
+t.test('an event without certain text characters has no template', async (t) => {
   t.equal(templateOf(event('c'), 'c', said), null, 'the same value elsewhere');
   t.equal(templateOf(event('index'), 'index', said), null, 'the same as a name');
   t.equal(templateOf(event('a\n'), 'a\n', said), null, 'escaped');

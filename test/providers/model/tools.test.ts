@@ -46,7 +46,7 @@ const rounds: readonly ModelMessage[] = [
   { role: 'user', content: 'Thanks' },
 ];
 
-t.test('openai', async (t) => {
+t.test("tools are sent in OpenAI's shape", async (t) => {
   const done = `${chunk({}, 'tool_calls')}data: [DONE]\n\n`;
   const cases: Readonly<
     Record<string, readonly [body: string, calls: readonly (readonly [name: string, given: string])[], said?: string]>
@@ -229,7 +229,7 @@ t.test('a gateway that wants the tools of a history declared', async (t) => {
 
 const mark = { cache_control: { type: 'ephemeral' } };
 
-t.test('anthropic', async (t) => {
+t.test("tools are sent in Anthropic's shape", async (t) => {
   const block = (index: number, start: object, deltas: readonly object[]): string =>
     event({ type: 'content_block_start', index, content_block: start }) +
     deltas.map((delta) => event({ type: 'content_block_delta', index, delta })).join('') +

@@ -48,7 +48,7 @@ t.test('half a sample waits for the next frame', async (t) => {
   ]);
 });
 
-t.test('telephone audio', async (t) => {
+t.test('telephone audio is decoded to samples', async (t) => {
   const next = chance(5);
   const bytes = Uint8Array.from({ length: 4001 }, () => Math.floor(next() * 256));
   for (const [encoding, expand] of [
@@ -61,7 +61,7 @@ t.test('telephone audio', async (t) => {
   }
 });
 
-t.test('Opus packets', async (t) => {
+t.test('Opus packets are decoded to samples', async (t) => {
   for (const rate of [16_000, 48_000]) {
     const sound = voice(rate, 1);
     const encoder = await opusEncoder(rate);

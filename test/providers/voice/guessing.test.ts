@@ -13,7 +13,7 @@ const { samples } = speak(
 );
 const whole = await recogniser.decode(samples);
 
-t.test('the words', (t) => {
+t.test('the words of a text are placed in its speech', (t) => {
   t.match(whole.text.toLowerCase(), /book a table for four people on friday/);
   t.end();
 });

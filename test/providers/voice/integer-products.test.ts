@@ -9,7 +9,7 @@ import { packageFolder } from '../../../src/providers/voice/engine/packages.ts';
 const folder = join(packageFolder('@moonshine-ai/moonshine-js'), 'dist', 'model', 'tiny', 'quantized');
 const decoder = readFileSync(join(folder, 'decoder_model_merged.onnx'));
 
-t.test('the decoder', async (t) => {
+t.test('the decoder transcribes alike with integer products', async (t) => {
   const rewritten = withIntegerProducts(decoder);
   t.equal(rewritten.includes('DynamicQuantizeMatMul'), true);
   t.equal(rewritten.includes('weight_transposed_DequantizeLinear'), false, 'in neither of its two branches');

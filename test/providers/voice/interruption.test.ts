@@ -60,7 +60,7 @@ t.test('a text of one word again and again is looked at once', async (t) => {
   t.equal(classifyInterruption(`${text}no`, { ...reply, lately: text }), 'counts');
 });
 
-t.test('unfinished texts', async (t) => {
+t.test('an unfinished text is told from a finished one', async (t) => {
   const listed =
     'a an the and or but so because that if of to in on at for with from my your is are was um uh er'.split(' ');
   for (const word of [...listed, 'zero', 'twelve', 'thirty', 'hundred', 'million']) {

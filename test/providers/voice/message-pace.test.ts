@@ -12,7 +12,7 @@ const many = limits.socketTextsMax + 20 * limits.socketTextsPerSecond;
 t.test(edge, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_VOICE_PROCESSES: '0' } });
   const { id } = await speaker(house, { voice: { provider: 'synthetic' } });
-  await t.test('a transcription socket', (t) => transcription(t, house, id));
+  await t.test('a transcription socket closes on messages beyond the pace', (t) => transcription(t, house, id));
   await t.test('a watcher of the console', (t) => watcher(t, house));
 });
 

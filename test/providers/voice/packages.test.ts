@@ -49,7 +49,7 @@ t.test('speech in a format that needs one leaves its provider', async (t) => {
   );
 });
 
-t.test('the others work', async (t) => {
+t.test('formats without packages work', async (t) => {
   for (const encoding of ['pcm_s16le', 'pcm_mulaw', 'pcm_alaw'] as const)
     t.ok(await audioDecoder({ encoding, sampleRate: 8000 }), encoding);
   for (const format of ['wav', 'pcm'] as const) t.ok(await encoderFor(format, 16_000, false), format);

@@ -50,7 +50,7 @@ const losses: Record<Container, { longer: number; late: [number, number]; correl
   opus: { longer: 0, late: [-8, 8], correlation: 0.97 },
 };
 
-t.test('ffmpeg', { skip: whyMissing('ffmpeg') ?? false }, async (t) => {
+t.test('ffmpeg decodes what the encoder writes', { skip: whyMissing('ffmpeg') ?? false }, async (t) => {
   for (const format of containers) {
     for (const rate of rates) {
       const sound = voice(rate, 1.0371);
@@ -133,7 +133,7 @@ const playing = `async ({ base64, type }) => {
   return { decoded: decoded.duration, loud: decoded.getChannelData(0).some((sample) => Math.abs(sample) > 0.2), played: element.currentTime, known: element.duration };
 }`;
 
-t.test('in a browser', { skip: whyNoBrowser }, async (t) => {
+t.test('a browser plays what the encoder writes', { skip: whyNoBrowser }, async (t) => {
   const running = await openBrowser(t, '--autoplay-policy=no-user-gesture-required');
   const page = await running.newPage();
   page.setDefaultTimeout(40_000);

@@ -45,33 +45,37 @@ t.test(edge, async (t) => {
 
 const lacking = whyNoRedis();
 
-t.test('in every process', lacking === null ? {} : { skip: lacking }, async (t) => {
-  const redis = await RedisServer.start(...appendOnly);
-  t.teardown(() => redis.stop());
-  const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  const houses = await Promise.all([1, 2].map(() => openHouse(t, { env })));
-  const [one, two] = houses as [House, House];
-  const { id } = await speaker(one);
-  const watcher = new WebSocket(`${two.url.replace('http', 'ws')}/console/api/inspect?workspace=${one.workspaceId}`, {
-    headers: { authorization: `Bearer ${two.operatorToken}` },
-  });
-  await once(watcher, 'open');
-  const talkers = [
-    await talk(one, id),
-    await talk(one, id, { opens: two.url }),
-    await talk(one, id, { opens: two.url }),
-  ];
-  for (const talker of talkers) talker.burst(silence(2_000));
-  const stream = await two.stream(
-    `/sessions/${(await one.session((await one.assistant({ model: { provider: 'synthetic', name: 'tokens=100000,delay_ms=20' } })).id)).id}/chat`,
-    { body: { message: 'Hello' } },
-  );
-  await remove(t, one);
-  await areEnded(t, talkers, houses);
-  await stream.rest().then(
-    (events) => t.match(events.at(-1)!.event, /error|turn\.aborted/, 'a turn in flight there ends'),
-    () => t.pass('a turn in flight there is cut'),
-  );
-  t.equal(watcher.readyState, WebSocket.OPEN, "the operator's watcher lives on");
-  watcher.terminate();
-});
+t.test(
+  'a workspace removed in one process ends its sockets in every process',
+  lacking === null ? {} : { skip: lacking },
+  async (t) => {
+    const redis = await RedisServer.start(...appendOnly);
+    t.teardown(() => redis.stop());
+    const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
+    const houses = await Promise.all([1, 2].map(() => openHouse(t, { env })));
+    const [one, two] = houses as [House, House];
+    const { id } = await speaker(one);
+    const watcher = new WebSocket(`${two.url.replace('http', 'ws')}/console/api/inspect?workspace=${one.workspaceId}`, {
+      headers: { authorization: `Bearer ${two.operatorToken}` },
+    });
+    await once(watcher, 'open');
+    const talkers = [
+      await talk(one, id),
+      await talk(one, id, { opens: two.url }),
+      await talk(one, id, { opens: two.url }),
+    ];
+    for (const talker of talkers) talker.burst(silence(2_000));
+    const stream = await two.stream(
+      `/sessions/${(await one.session((await one.assistant({ model: { provider: 'synthetic', name: 'tokens=100000,delay_ms=20' } })).id)).id}/chat`,
+      { body: { message: 'Hello' } },
+    );
+    await remove(t, one);
+    await areEnded(t, talkers, houses);
+    await stream.rest().then(
+      (events) => t.match(events.at(-1)!.event, /error|turn\.aborted/, 'a turn in flight there ends'),
+      () => t.pass('a turn in flight there is cut'),
+    );
+    t.equal(watcher.readyState, WebSocket.OPEN, "the operator's watcher lives on");
+    watcher.terminate();
+  },
+);

@@ -37,7 +37,7 @@ const texts: Record<string, string[]> = {
   'an address before a script without spaces': ['見て https://example.com/?a=b。', '次の文。'],
 };
 
-t.test('sentences', async (t) => {
+t.test('a text is split into sentences', async (t) => {
   for (const [name, pieces] of Object.entries(texts)) t.same(sentencesOf(pieces.join('')), pieces, name);
   t.same(sentencesOf(''), [], 'no text');
 });
@@ -133,7 +133,7 @@ t.test('text that is spoken', async (t) => {
   for (const [text, expected] of Object.entries(said)) t.equal(speakableText(text), expected, text);
 });
 
-t.test('blocks of code', async (t) => {
+t.test('blocks of code are announced', async (t) => {
   const table: Record<string, [string, string][]> = {
     'Run this:\n\n```sh\nnpm start\n```\n\nThen look.': [
       ['prose', 'Run this:\n\n'],

@@ -19,7 +19,7 @@ async function ends(orders: readonly (readonly [caller: string, order: () => Pro
 const crowded = (order: (caller: string) => () => Promise<unknown>) =>
   ends([...Array.from({ length: 8 }, () => ['a', order('a')] as const), ['b', order('b')]]);
 
-t.test('one process', async (t) => {
+t.test('one process serves its requests in turn', async (t) => {
   const clock = new WheelClock();
   const processes = new VoiceProcesses({ count: 1, clock });
   t.teardown(() => {
@@ -46,7 +46,7 @@ t.test('one process', async (t) => {
   });
 });
 
-t.test('a server', async (t) => {
+t.test('a server shares its voice process fairly', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_VOICE_PROCESSES: '1', PARLEY_TRUSTED_PROXIES: '127.0.0.1' } });
   await t.test('speaks for a key while visitors of one address have digits read out', (t) => besideVisitors(t, house));
 });

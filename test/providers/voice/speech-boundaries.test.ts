@@ -18,7 +18,7 @@ const onset = (sureMs: number, ...sounds: Int16Array[]): number =>
 const end = (sureMs: number, ...sounds: Int16Array[]): number =>
   endBefore(samplesOf(sureMs), samplesOf(sureMs + 128), all(sounds)) / 16;
 
-t.test('an onset', async (t) => {
+t.test('an onset of speech is found in its window', async (t) => {
   t.equal(onset(800, silence(800), voice(400)), 800, 'where the detector is right');
   t.equal(onset(960, silence(800), voice(400)), 800, 'where it is late');
   t.equal(
@@ -42,7 +42,7 @@ t.test('an onset', async (t) => {
   t.equal(onset(0, voice(400)), 0, 'at the beginning of the audio');
 });
 
-t.test('an end', async (t) => {
+t.test('an end of speech is found after its pause', async (t) => {
   t.equal(end(960, silence(160), voice(800), silence(400)), 960, 'where the detector is right');
   t.equal(end(1_040, silence(160), voice(800), silence(400)), 960, 'where it is late');
   t.equal(end(1_200, silence(160), voice(800), silence(400)), 1_072, '128 ms earlier at most');

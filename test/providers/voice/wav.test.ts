@@ -61,7 +61,7 @@ const file = (...chunks: Uint8Array[]): Buffer => {
 const sixteen = (...values: number[]): Buffer => Buffer.from(Int16Array.from(values).buffer);
 const samplesIn = (wav: Uint8Array): number[] => [...readWav(wav).samples];
 
-t.test('a header', async (t) => {
+t.test('a header of a WAV file is read', async (t) => {
   t.same(
     [...wavHeader(24_000, 1000)],
     [...file(format({ rate: 24_000 }), chunk('data', new Uint8Array(1000))).subarray(0, 44)],

@@ -11,7 +11,7 @@ const phones = (names: string): Phone[] =>
 const audio = (ms: number) => ({ samples: new Int16Array(ms), sampleRate: 1000 });
 const words = (text: string): string[][] => text.split(' ').map((word) => Array.from(word));
 
-t.test('what flite prints', async (t) => {
+t.test("flite's spans are read from what it prints", async (t) => {
   t.same(phonesIn('pau:0.193 d:0.218 \n\npau:0.1 hh:0.2 pau:0.301 \n'), [
     [
       { name: 'pau', end: 0.193 },
@@ -26,7 +26,7 @@ t.test('what flite prints', async (t) => {
   t.same(phonesIn(''), []);
 });
 
-t.test('spans of words', async (t) => {
+t.test('spans of words cover the speech', async (t) => {
   const spans = (expected: string, heard: string[], ms: number) =>
     spansOfWords(words(expected), heard.map(phones), audio(ms)).map(({ from, to }) => [from, to]);
   t.same(spans('ab c', ['.abc.'], 500), [
@@ -104,7 +104,7 @@ t.test('a word is spoken alone once, and the latest are kept', async (t) => {
   t.same(asked, [['one']]);
 });
 
-t.test('flite itself', async (t) => {
+t.test('flite prints the spans that are read', async (t) => {
   const speak = await openFlite();
   for (const name of ['slt', 'kal16']) {
     const text = englishOf('Dr. Smith paid €25, and we said: hello there. It was 1999.');
