@@ -25,7 +25,18 @@ import { canary, canaryText, found } from './canaries.ts';
 /** The texts that a person fills in, says, or causes to be stored. */
 const names = [
   ...['message', 'reply', 'half a reply', 'visitor', 'metadata', 'key of a session', 'key of a message'],
-  ...['argument', 'output', 'result', 'spoken', 'conversation', 'input', 'user', 'note of a response', 'system'],
+  ...[
+    'argument',
+    'output',
+    'result',
+    'spoken',
+    'conversation',
+    'input',
+    'user',
+    'note of a response',
+    'system',
+    'comment',
+  ],
 ] as const;
 const text = Object.fromEntries(names.map((name) => [name, canaryText(`erased ${name}`)])) as Record<
   (typeof names)[number],
@@ -101,7 +112,7 @@ for (const [name, open] of Object.entries(places)) {
     const path = `/workspaces/${house.workspaceId}`;
     const erase = (what: string) => house.console(`${path}/${what}`, { method: 'DELETE' });
     const receipt = await erase(`visitors/${visitor}`);
-    t.match(receipt.json, { object: 'erasure', sessions: 2, messages: 8, turns: 3, feedback: 0, tests: 0 });
+    t.match(receipt.json, { object: 'erasure', sessions: 2, messages: 8, turns: 3, feedback: 1, tests: 0 });
     t.equal(receipt.status, 200);
     for (const { id } of (await house.console(`${path}/sessions?limit=100`)).json.data)
       t.match((await erase(`sessions/${id}`)).json, { object: 'erasure', sessions: 1 });
@@ -149,7 +160,7 @@ async function fillIn(t: Test, house: House): Promise<string> {
     tool_ids: [tool.id, client.json.id],
     greeting: 'Hello.',
     channels: { voice: true, link: true },
-    link: { slug: 'erased' },
+    link: { slug: 'erased', feedback: true },
     voice: { provider: 'synthetic', name: 'character_ms=5' },
   });
   const headers = { 'idempotency-key': text['key of a session'] };
@@ -176,7 +187,13 @@ async function fillIn(t: Test, house: House): Promise<string> {
   const held = await visit.session(fields);
   await chat(held.id, { message: text.message }, visit.token, '/p/erased');
   await chat((await visit.session(fields)).id, { message: text.message }, visit.token, '/p/erased');
-  await (await visit.stream(held, 'call look_up')).rest();
+  const rated = await visit.stream(held, 'call look_up');
+  await rated.rest();
+  const feedback = await visit.ask(`/sessions/${held.id}/turns/${rated.turnId}/feedback`, {
+    method: 'PUT',
+    body: { rating: 'down', comment: text.comment },
+  });
+  t.equal(feedback.status, 200, 'feedback');
 
   const caller = await callOn(house, await house.session(assistant.id));
   caller.send({ type: 'message', text: text.spoken });
