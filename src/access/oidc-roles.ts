@@ -1,12 +1,7 @@
 /** The role of a person who signs in by OpenID Connect, by the rules of `PARLEY_OIDC_ROLES` (contract 22). */
 import { claimOf, type Claims } from '../base/claims.ts';
-import { roles, type RoleRule } from '../base/oidc-settings.ts';
-
-/** A role, and the workspace that it is for; null for all workspaces. */
-export interface Grant {
-  readonly role: RoleRule['role'];
-  readonly workspaceId: string | null;
-}
+import type { RoleRule } from '../base/oidc-settings.ts';
+import { roles, type Grant } from '../base/roles.ts';
 
 /**
  * Returns the strongest role that the rules give; of equal roles the one for all workspaces, then the one of the first

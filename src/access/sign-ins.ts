@@ -10,7 +10,16 @@ import type { Ids } from '../base/ids.ts';
 import { digestOf, matchesDigest } from './keys.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { installation, type CatalogRecords, type Person, type SignIn, type SignInLink } from '../store/records.ts';
+import { mayDo, ownerOfAll, reaches, type Grant } from '../base/roles.ts';
+import { grantOfPerson, People, type IdentifiedPerson } from './people.ts';
+import {
+  installation,
+  type CatalogRecords,
+  type Person,
+  type PersonRecord,
+  type SignIn,
+  type SignInLink,
+} from '../store/records.ts';
 import type { Page, Store, Versioned } from '../store/store.ts';
 
 /** Every holder of the operator token is this one person. */
@@ -26,9 +35,16 @@ export interface BegunSignIn {
   readonly cookie: string;
 }
 
-/** A sign-in that a cookie has shown. */
-export interface ShownSignIn {
+/** A sign-in with its person as they are now; null for the operator. */
+export interface PersonSignIn {
   readonly signIn: SignIn;
+  readonly person: PersonRecord | null;
+}
+
+export const grantOf = (person: PersonRecord | null): Grant => (person === null ? ownerOfAll : grantOfPerson(person));
+
+/** A sign-in that a cookie has shown. */
+export interface ShownSignIn extends PersonSignIn {
   /** Whether the browser should be given the cookie again, because it would drop it before the sign-in ends. */
   readonly renew: boolean;
 }
@@ -48,8 +64,9 @@ export class SignIns {
   /** The last use of sign-ins that the store does not know yet: by id, in Unix seconds. */
   readonly #seen = new Map<string, number>();
   #seeing: Timer | null = null;
-  /** The callbacks that run when a sign-in ends, by its id. */
-  readonly #open = new Map<string, Set<() => void>>();
+  /** The callbacks that run when a sign-in or its grant ends, by its id, each with the grant that it was made under. */
+  readonly #open = new Map<string, Map<() => void, Grant>>();
+  readonly people: People;
   #looking: Timer | null = null;
   /** The Unix second from which a new link sweeps the expired ones. */
   #nextSweepAt = 0;
@@ -71,12 +88,17 @@ export class SignIns {
     this.#clock = clock;
     this.#ids = ids;
     this.#log = log;
+    this.people = new People(store, clock, ids);
     this.#operator = derived(operatorToken, 'sign-ins', 16);
     this.cookieName = `__Host-parley-${derived(operatorToken, 'cookie', 4)}`;
   }
 
   /** Makes a link for a person of this name: its token, and the Unix second at which it ends. */
-  async makeLink(name: string): Promise<{ readonly token: string; readonly expiresAt: number }> {
+  async makeLink(
+    name: string,
+    grant: Grant = ownerOfAll,
+    madeBy: string = operatorPerson.id,
+  ): Promise<{ readonly token: string; readonly expiresAt: number }> {
     const now = this.#now();
     await this.#sweepLinks(now);
     const token = this.#secret();
@@ -86,6 +108,8 @@ export class SignIns {
       workspaceId: installation,
       operator: this.#operator,
       name,
+      grant,
+      ...(madeBy !== operatorPerson.id && { madeBy }),
       expiresAt,
     });
     return { token, expiresAt };
@@ -106,22 +130,49 @@ export class SignIns {
     const stored = await this.#store.catalog.read('sign_in_link', installation, linkId(token));
     if (stored === null || !(await this.#remove('sign_in_link', stored.record.id))) return null;
     const { operator, expiresAt } = stored.record;
-    return operator === this.#operator && this.#now() < expiresAt ? stored.record : null;
+    const isLive = operator === this.#operator && this.#now() < expiresAt;
+    return isLive && (await this.#mayInvite(stored.record)) ? stored.record : null;
+  }
+
+  /** Whether the person who made a link could still make it. */
+  async #mayInvite({ madeBy, grant = ownerOfAll }: SignInLink): Promise<boolean> {
+    if (madeBy === undefined) return true;
+    const maker = await this.people.find(madeBy);
+    if (maker === null || maker.blocked) return false;
+    const granted = grantOfPerson(maker);
+    return mayDo(granted, 'people.write') && reaches(granted, grant.workspaceId);
   }
 
   /** Signs a person in: the person of a link, or without a link the operator. */
-  async begin(link: Pick<SignInLink, 'name'> | null, from: Pick<SignIn, 'address' | 'agent'>): Promise<BegunSignIn> {
+  async begin(
+    link: Pick<SignInLink, 'name' | 'grant'> | null,
+    from: Pick<SignIn, 'address' | 'agent'>,
+  ): Promise<BegunSignIn> {
     await this.#makeRoom();
+    return this.#begin(link && (await this.people.create(link.name, link.grant ?? ownerOfAll)), from);
+  }
+
+  /** Signs a person in whom an issuer has identified; null if the person is blocked. */
+  async beginIdentified(
+    identified: IdentifiedPerson,
+    from: Pick<SignIn, 'address' | 'agent'>,
+  ): Promise<BegunSignIn | null> {
+    await this.#makeRoom();
+    const person = await this.people.identified(identified);
+    return person.blocked ? null : this.#begin(person, from);
+  }
+
+  async #begin(person: PersonRecord | null, from: Pick<SignIn, 'address' | 'agent'>): Promise<BegunSignIn> {
     const now = this.#now();
     const secret = this.#secret();
     const id = this.#ids.make('sin');
-    const person = link === null ? operatorPerson : { id: this.#ids.make('prs'), name: link.name };
     const signIn: SignIn = {
       id,
       workspaceId: installation,
       digest: digestOf(secret),
       operator: this.#operator,
-      person,
+      person: person === null ? operatorPerson : { id: person.id, name: person.name },
+      ...(person !== null && { recorded: true }),
       ...from,
       signedInAt: now,
       lastSeenAt: now,
@@ -134,21 +185,46 @@ export class SignIns {
   async use(cookie: string): Promise<ShownSignIn | null> {
     const [, id, secret] = cookiePattern.exec(cookie) ?? [];
     if (id === undefined) return null;
-    const stored = await this.#readLive(`sin_${id}`);
-    if (stored === null || !matchesDigest(secret!, stored.digest)) return null;
+    const live = await this.#readLive(`sin_${id}`);
+    if (live === null || !matchesDigest(secret!, live.signIn.digest)) return null;
+    const { signIn: stored, person } = live;
     const now = this.#now();
     this.#see(stored.id, now);
-    return { signIn: { ...stored, lastSeenAt: now }, renew: now - stored.lastSeenAt >= limits.signInSeenSeconds };
+    return {
+      signIn: { ...stored, lastSeenAt: now },
+      person,
+      renew: now - stored.lastSeenAt >= limits.signInSeenSeconds,
+    };
   }
 
   /** Returns all valid sign-ins, the latest first. */
   async list(): Promise<SignIn[]> {
-    const signIns: SignIn[] = [];
+    return (await this.listWithPeople()).map(({ signIn }) => signIn);
+  }
+
+  /** Returns all valid sign-ins with their persons, the latest first. */
+  async listWithPeople(): Promise<PersonSignIn[]> {
+    const people = new Map((await this.people.list()).map((person) => [person.id, person]));
+    const signIns: PersonSignIn[] = [];
     for await (const stored of this.#all('sign_in')) {
       const signIn = this.#withUse(stored);
-      if (this.#isAlive(signIn)) signIns.push(signIn);
+      const person = this.#isAlive(signIn) ? personOf(signIn, people.get(signIn.person.id) ?? null) : undefined;
+      if (person !== undefined) signIns.push({ signIn, person });
     }
     return signIns.reverse();
+  }
+
+  /**
+   * Returns all people: the stored ones with the time of their last use, and those whom an earlier version signed in and
+   * did not store.
+   */
+  async everybody(): Promise<PersonRecord[]> {
+    const people = new Map((await this.people.list()).map((person) => [person.id, person]));
+    for (const { signIn, person } of await this.listWithPeople()) {
+      const known = people.get(signIn.person.id) ?? person;
+      if (known !== null) people.set(known.id, { ...known, lastSeenAt: Math.max(known.lastSeenAt, signIn.lastSeenAt) });
+    }
+    return [...people.values()].sort((one, other) => one.createdAt - other.createdAt || (one.id < other.id ? -1 : 1));
   }
 
   /** Ends a sign-in with everything that is open for it; resolves with whether it existed. */
@@ -161,7 +237,7 @@ export class SignIns {
 
   /** Ends all sign-ins of a person. */
   async endAll(personId: string): Promise<void> {
-    for (const { id, person } of await this.list()) if (person.id === personId) await this.end(id);
+    for await (const { id, person } of this.#all('sign_in')) if (person.id === personId) await this.end(id);
   }
 
   /** Removes the records made under other operator tokens; a process calls it when it starts. */
@@ -173,12 +249,12 @@ export class SignIns {
   }
 
   /**
-   * Calls back once when the sign-in ends, in any process, within a second or so; returns a function that stops it. The
-   * store is polled only while something waits.
+   * Calls back once when the sign-in ends or its person's grant is another, in any process, within a second or so;
+   * returns a function that stops it. The store is polled only while something waits.
    */
-  whenOver(id: string, over: () => void): () => void {
-    const waiting = this.#open.get(id) ?? new Set();
-    this.#open.set(id, waiting.add(over));
+  whenOver(id: string, grant: Grant, over: () => void): () => void {
+    const waiting = this.#open.get(id) ?? new Map<() => void, Grant>();
+    this.#open.set(id, waiting.set(over, grant));
     this.#looking ??= this.#clock.after(limits.catalogFreshMs, () => void this.#look());
     return () => {
       waiting.delete(over);
@@ -198,7 +274,9 @@ export class SignIns {
   async #look(): Promise<void> {
     for (const id of [...this.#open.keys()]) {
       try {
-        if ((await this.#readLive(id)) === null) this.#close(id);
+        const live = await this.#readLive(id);
+        if (live === null) this.#close(id);
+        else this.#closeOthers(id, grantOf(live.person));
       } catch (error) {
         // The store is away: open sockets stay until the store reports that their sign-in has ended.
         this.#log.warn({ err: error }, 'Sign-ins with open sockets could not be read. Their sockets stay open.');
@@ -211,13 +289,27 @@ export class SignIns {
   #close(id: string): void {
     const waiting = this.#open.get(id);
     this.#open.delete(id);
-    for (const over of waiting ?? []) over();
+    for (const over of waiting?.keys() ?? []) over();
   }
 
-  async #readLive(id: string): Promise<SignIn | null> {
+  /** Calls back those that began under another grant. */
+  #closeOthers(id: string, { role, workspaceId }: Grant): void {
+    const waiting = this.#open.get(id);
+    for (const [over, grant] of [...(waiting ?? [])]) {
+      if (grant.role === role && grant.workspaceId === workspaceId) continue;
+      waiting!.delete(over);
+      over();
+    }
+    if (waiting?.size === 0) this.#open.delete(id);
+  }
+
+  async #readLive(id: string): Promise<PersonSignIn | null> {
     const stored = await this.#read(id);
-    const signIn = stored && this.#withUse(stored.record);
-    return signIn !== null && this.#isAlive(signIn) ? stored!.record : null;
+    if (stored === null || !this.#isAlive(this.#withUse(stored.record))) return null;
+    const signIn = stored.record;
+    const isOperator = signIn.person.id === operatorPerson.id;
+    const person = personOf(signIn, isOperator ? null : await this.people.find(signIn.person.id));
+    return person === undefined ? null : { signIn, person };
   }
 
   #isAlive(signIn: SignIn): boolean {
@@ -243,6 +335,8 @@ export class SignIns {
         // If another process writes at the same moment, its time is as good.
         if (stored !== null && stored.record.lastSeenAt < at)
           await this.#store.catalog.replace('sign_in', { ...stored.record, lastSeenAt: at }, stored.version);
+        if (stored !== null && stored.record.person.id !== operatorPerson.id)
+          await this.people.see(stored.record.person.id, at);
         if (this.#seen.get(id) === at) this.#seen.delete(id);
       }
     } catch (error) {
@@ -262,6 +356,7 @@ export class SignIns {
     }
     alive.sort((one, other) => one.lastSeenAt - other.lastSeenAt);
     for (const { id } of alive.slice(0, Math.max(0, alive.length + 1 - limits.signInsMax))) await this.end(id);
+    await this.people.makeRoom(new Set(alive.map(({ person }) => person.id)));
   }
 
   async *#all<K extends 'sign_in' | 'sign_in_link'>(kind: K): AsyncGenerator<CatalogRecords[K]> {
@@ -295,6 +390,25 @@ export class SignIns {
   #now(): number {
     return secondsOf(this.#clock.now());
   }
+}
+
+/** The person of a sign-in: null for the operator, undefined for a person who may not be signed in any more. */
+function personOf(signIn: SignIn, stored: PersonRecord | null): PersonRecord | null | undefined {
+  const { id, name } = signIn.person;
+  if (id === operatorPerson.id) return null;
+  if (stored !== null) return stored.blocked ? undefined : stored;
+  if (signIn.recorded) return undefined;
+  return {
+    id,
+    workspaceId: installation,
+    name,
+    role: ownerOfAll.role,
+    onlyWorkspaceId: ownerOfAll.workspaceId,
+    source: 'link',
+    blocked: false,
+    createdAt: signIn.signedInAt,
+    lastSeenAt: signIn.lastSeenAt,
+  };
 }
 
 const linkId = (token: string): string => Buffer.from(digestOf(token)).toString('base64url');

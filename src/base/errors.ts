@@ -38,6 +38,7 @@ export const errors = {
     'permission_error',
     'The API key may not use this assistant.',
   ),
+  role_not_permitted: row('role_not_permitted', 403, 'permission_error', 'Your role does not permit this.'),
 
   route_not_found: row('route_not_found', 404, 'not_found', 'No such path, or the path does not have this method.'),
   assistant_not_found: row('assistant_not_found', 404, 'not_found', 'No such assistant.'),

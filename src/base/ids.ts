@@ -15,6 +15,7 @@ export type IdPrefix =
   | 'tok'
   | 'vis'
   | 'prs'
+  | 'aud'
   | 'sin'
   | 'call'
   | 'tool';
@@ -65,6 +66,14 @@ export function randomIds(clock: Pick<Clock, 'now'>): Ids {
     secret: () => random(32),
     bytes: (length) => randomBytes(length),
   };
+}
+
+/** An id that follows from a digest of at least 17 bytes. */
+export function idOf(prefix: IdPrefix, digest: Uint8Array): string {
+  let bits = BigInt(`0x${Buffer.from(digest.subarray(0, 17)).toString('hex')}`);
+  let text = '';
+  for (let length = 0; length < timeLength + randomLength; length++, bits >>= 5n) text += alphabet[Number(bits & 31n)]!;
+  return `${prefix}_${text}`;
 }
 
 /** An id without its prefix, for the ids that other protocols have for the same thing. */

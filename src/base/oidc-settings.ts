@@ -1,15 +1,13 @@
 /** The settings of OpenID Connect (contract 22): an issuer, this server's client there, and roles by claims. */
 import { isIP } from 'node:net';
+import { roles, type Role } from './roles.ts';
 import { SettingError } from './setting-error.ts';
-
-/** From the strongest. */
-export const roles = ['owner', 'editor', 'attendant', 'viewer'] as const;
 
 /** A rule of `PARLEY_OIDC_ROLES`: people with this value of this claim have this role. */
 export interface RoleRule {
   readonly claim: string;
   readonly value: string;
-  readonly role: (typeof roles)[number];
+  readonly role: Role;
   /** The id or the name of a workspace; null for all workspaces. */
   readonly workspace: string | null;
 }

@@ -17,6 +17,7 @@ export * from './wire/openai.ts';
 export * from './wire/realtime.ts';
 export * from './wire/tools.ts';
 export * from './wire/link.ts';
+export * from './wire/people.ts';
 export * from './wire/sign-in.ts';
 export * from './wire/history.ts';
 

@@ -20,6 +20,7 @@ export type ErrorCode =
   | 'expired_api_key'
   | 'invalid_token'
   | 'assistant_not_permitted'
+  | 'role_not_permitted'
   | 'route_not_found'
   | 'assistant_not_found'
   | 'session_not_found'

@@ -73,8 +73,9 @@ export interface Recording extends Pick<Services, 'clock' | 'ids' | 'log'> {
   readonly metrics: Pick<Metrics, 'requests' | 'limited'>;
   /** Null while traces are off, absent on a port without authentication. */
   readonly tracer?: Services['tracer'];
-  /** Absent on a port without authentication. */
+  /** Both absent on a port without authentication. */
   readonly failedAuthentications?: Services['failedAuthentications'];
+  readonly signIns?: Services['signIns'];
 }
 
 /** The services that the service paths need on a separate port. */

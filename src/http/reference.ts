@@ -17,6 +17,7 @@ import type { Area, OperationEntry } from './reference/entry.ts';
 import { ids, settings, slug } from './reference/examples.ts';
 import { linkArea } from './reference/link.ts';
 import { service } from './reference/service.ts';
+import { people } from './reference/people.ts';
 import { signingIn } from './reference/sign-in.ts';
 import { tools } from './reference/tools.ts';
 import { voice } from './reference/voice.ts';
@@ -37,6 +38,7 @@ export const areas: readonly Area[] = [
   linkArea,
   service,
   signingIn,
+  people,
   workspaces,
   consoleAssistants,
   keys,

@@ -8,6 +8,7 @@ import type { Services } from '../conversation/services.ts';
 import type { BudgetName, By, SignIn } from '../store/store.ts';
 import type { TokenClaims } from '../access/socket-tokens.ts';
 import type { VisitorClaims } from '../access/visitor-tokens.ts';
+import type { Grant, Permission } from '../base/roles.ts';
 import type { Span } from '../base/tracing.ts';
 import type { Shape } from '../base/wire.ts';
 import type { TSchema } from 'typebox';
@@ -30,6 +31,8 @@ export interface KeyCaller extends PrincipalCaller {
 export interface OperatorCaller {
   readonly kind: 'operator';
   readonly by: By;
+  /** The person's role, and the workspace that it is for. */
+  readonly grant: Grant;
   /** Null for the bearer of the operator token. */
   readonly signIn: SignIn | null;
   /** The header that gives a browser its cookie again; null where it need not be. */
@@ -141,6 +144,8 @@ export interface Route {
   readonly summary: string;
   /** The kind of caller that may use the route. */
   readonly caller: Caller['kind'];
+  /** The operation that a person's role must permit; absent where people do not call. */
+  readonly permission?: Permission;
   /** The budgets that a call is charged to, in order. */
   readonly budgets: readonly BudgetName[];
   /** New work is refused while the process drains. */

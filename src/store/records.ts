@@ -3,6 +3,7 @@
  * milliseconds since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
 import type { LinkLimitName } from '../base/limits.ts';
+import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 
@@ -518,6 +519,11 @@ export interface SignIn {
   /** The fingerprint of the operator token under which it began: a new operator token ends it. */
   readonly operator: string;
   readonly person: Person;
+  /**
+   * Whether the person has a record, which decides. Absent in rows of versions without roles: unless there is one
+   * nevertheless, the person is an owner.
+   */
+  readonly recorded?: true;
   /** The client's network address. */
   readonly address: string;
   /** The header `User-Agent`; null without one. */
@@ -539,7 +545,25 @@ export interface SignInLink {
   readonly workspaceId: typeof installation;
   readonly operator: string;
   readonly name: string;
+  /** Absent in rows of versions without roles: an owner of all workspaces. */
+  readonly grant?: Grant;
+  /** The person who made it: it is void once they could not make it any more. Absent for the operator token. */
+  readonly madeBy?: string;
   readonly expiresAt: number;
+}
+
+/** A person who may sign in to the console (contract 22). Not exported, as sign-ins are not. */
+export interface PersonRecord {
+  readonly id: string;
+  readonly workspaceId: typeof installation;
+  readonly name: string;
+  readonly role: Role;
+  /** The workspace that the role is for; null for all workspaces. */
+  readonly onlyWorkspaceId: string | null;
+  readonly source: 'link' | 'oidc';
+  readonly blocked: boolean;
+  readonly createdAt: number;
+  readonly lastSeenAt: number;
 }
 
 export interface CatalogRecords {
@@ -550,5 +574,6 @@ export interface CatalogRecords {
   tool: Tool;
   sign_in: SignIn;
   sign_in_link: SignInLink;
+  person: PersonRecord;
 }
 export type CatalogKind = keyof CatalogRecords;

@@ -1,8 +1,9 @@
 /** The roles that the rules of `PARLEY_OIDC_ROLES` give to claims. */
 import t from 'tap';
-import { grantOf, type Grant } from '../../src/access/oidc-roles.ts';
+import { grantOf } from '../../src/access/oidc-roles.ts';
 import type { Claims } from '../../src/base/claims.ts';
 import { oidcSettings } from '../../src/base/oidc-settings.ts';
+import type { Grant } from '../../src/base/roles.ts';
 
 const workspaces = [
   { id: 'wks_a', name: 'Support' },

@@ -4,6 +4,7 @@ import { secondsOf } from '../../src/base/clock.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openLog } from '../../src/base/log.ts';
+import { ownerOfAll } from '../../src/base/roles.ts';
 import { installation } from '../../src/store/records.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -244,7 +245,7 @@ t.test('open connections end with their sign-in, and the store is polled only wh
   const over: string[] = [];
   const begin = async (name: string) => {
     const begun = await scene.signIns.begin({ name }, from);
-    return { ...begun, stop: scene.signIns.whenOver(begun.signIn.id, () => over.push(name)) };
+    return { ...begun, stop: scene.signIns.whenOver(begun.signIn.id, ownerOfAll, () => over.push(name)) };
   };
   const [here, elsewhere, late, left] = [
     await begin('here'),

@@ -65,6 +65,8 @@ GET /console/api/me
 GET /console/api/sign-ins
 DELETE /console/api/sign-ins/{id}
 POST /console/api/sign-in-links
+GET /console/api/people
+PATCH /console/api/people/{id}
 GET /console/api/workspaces
 POST /console/api/workspaces
 GET /console/api/workspaces/{w}

@@ -136,6 +136,7 @@ export const refusals = {
   invalidRange: row(422, 'invalid_range', 'The window must not start after it ends, and is at most 90 days long.'),
   mismatch: row(422, 'invalid_request', 'The header `Idempotency-Key` was used before with another body.'),
   textTooLong: row(422, 'text_too_long', 'The text is longer than 1000 characters.'),
+  roleNotPermitted: row(403, 'role_not_permitted', 'Your role does not permit this.'),
   notPermitted: row(403, 'assistant_not_permitted', 'The API key may not use this assistant.'),
   noAssistant: row(404, 'assistant_not_found', 'No such assistant.'),
   noSession: row(404, 'session_not_found', 'No such session.'),

@@ -94,6 +94,8 @@ async function course(t: Test, house: House): Promise<void> {
     object: 'person',
     id: 'operator',
     name: 'operator',
+    role: 'owner',
+    workspace_id: null,
     signed_in_at: null,
     expires_at: null,
   });

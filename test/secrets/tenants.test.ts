@@ -53,6 +53,8 @@ const withoutIds = [
   ...[
     'DELETE /console/api/sign-ins/{id}',
     'GET /console/api/me',
+    'GET /console/api/people',
+    'PATCH /console/api/people/{id}',
     'GET /console/api/sign-ins',
     'POST /console/api/sign-in',
     'POST /console/api/sign-in-links',

@@ -2,6 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { limits } from '../limits.ts';
 import { Id, indexQuery, listOf, named, Nullable, Text, UnixSeconds } from './basics.ts';
+import { PersonId, RoleName, RoleWorkspace, WantedWorkspace } from './people.ts';
 
 export const SignInBody = named(
   'SignInRequest',
@@ -34,10 +35,10 @@ export const PersonView = named(
   'Person',
   Type.Object({
     object: Type.Literal('person'),
-    id: Type.String({
-      description: 'An id that begins with `prs_`, or `operator` for all who use the operator token.',
-    }),
+    id: PersonId,
     name: Type.String(),
+    role: RoleName,
+    workspace_id: RoleWorkspace,
     signed_in_at: Nullable(UnixSeconds()),
     expires_at: Nullable(UnixSeconds()),
   }),
@@ -62,7 +63,11 @@ export const SignInsQuery = Type.Object(indexQuery());
 
 export const CreateSignInLinkBody = named(
   'CreateSignInLink',
-  Type.Object({ name: Text(limits.nameCharactersMax, 1, 'Whom it is for.') }),
+  Type.Object({
+    name: Text(limits.nameCharactersMax, 1, 'Whom it is for.'),
+    role: Type.Optional({ ...RoleName, default: 'owner' }),
+    workspace_id: Type.Optional(WantedWorkspace),
+  }),
 );
 export type CreateSignInLinkBody = Static<typeof CreateSignInLinkBody>;
 
@@ -72,6 +77,8 @@ export const SignInLinkView = named(
     object: Type.Literal('sign_in_link'),
     url: Type.String(),
     name: Type.String(),
+    role: RoleName,
+    workspace_id: RoleWorkspace,
     expires_at: UnixSeconds(),
   }),
 );

@@ -8,6 +8,7 @@
 import type { ResponseHeaders, Socket, Upgrade } from '../../base/edge.ts';
 import { watchFeed, type Awake, type Watching } from '../../host/feed.ts';
 import type { ActorIdentity, Inspected } from '../../actors/inspector.ts';
+import { reaches, showsLive } from '../../base/roles.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { OperatorCaller, Request } from '../request.ts';
@@ -29,13 +30,15 @@ export function watchActors(
   const { host, clock } = services;
   const { format: name, ...narrowed } = query;
   const watched = new Watched(narrowed);
+  const shows = (actor: ActorIdentity): boolean =>
+    reaches(caller.grant, actor.workspaceId) && showsLive(caller.grant, actor.kind) && watched.shows(actor);
   const format = name === 'stately' ? new StatelyFormat() : plainFormat;
   let watching: Watching | null = null;
   let teller: Teller | null = null;
   const picture = (actors: readonly Awake[]): void =>
     teller?.tell(
       format.actors(
-        actors.filter(({ actor }) => watched.shows(actor)),
+        actors.filter(({ actor }) => shows(actor)),
         clock.now(),
       ),
     );
@@ -48,7 +51,7 @@ export function watchActors(
         if (services.draining) return draining();
         const telling = (teller = new Teller(socket, format));
         const inspected = (each: Inspected): void => {
-          if (watched.shows(each.actor)) telling.tell(format.inspected(each));
+          if (shows(each.actor)) telling.tell(format.inspected(each));
         };
         watching = watchFeed(host.feed, { actors: picture, inspected, draining });
       },

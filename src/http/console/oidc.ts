@@ -2,7 +2,7 @@
 import { clientAddress } from '../../access/client-address.ts';
 import { cookieOf, cookieText } from '../../access/cookies.ts';
 import type { BegunSignIn } from '../../access/begun-sign-ins.ts';
-import { grantOf, type Grant } from '../../access/oidc-roles.ts';
+import { grantOf } from '../../access/oidc-roles.ts';
 import { mayUseCookie, returnOrigin } from '../../access/own-origins.ts';
 import { signInEnd } from '../../access/sign-ins.ts';
 import { claimOf } from '../../base/claims.ts';
@@ -10,6 +10,7 @@ import { secondsOf } from '../../base/clock.ts';
 import type { RequestHead } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
 import type { OidcSettings } from '../../base/oidc-settings.ts';
+import type { Grant } from '../../base/roles.ts';
 import { firstLine } from '../../base/text.ts';
 import type { Services } from '../../conversation/services.ts';
 import { IdentityRefused, IssuerAway, type Identity } from '../../providers/identity.ts';
@@ -124,10 +125,11 @@ async function admit(
   way: Way,
   { signIns, clock }: Services,
 ): Promise<Reply> {
-  // The console's API knows no other role yet.
-  if (grant.role !== 'owner' || grant.workspaceId !== null) return failed('noRole', way);
   const agent = head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null;
-  const { signIn, cookie } = await signIns.begin({ name: nameOf(identity) }, { address, agent });
+  const { issuer, subject } = identity;
+  const begun = await signIns.beginIdentified({ issuer, subject, name: nameOf(identity), grant }, { address, agent });
+  if (begun === null) return failed('blocked', way);
+  const { signIn, cookie } = begun;
   if (replaces !== null) await signIns.end(replaces);
   return redirect(to, cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now())));
 }

@@ -10,10 +10,12 @@ import { limits } from '../../base/limits.ts';
 import { consoleOrigin, isFromElsewhere, maySignIn, mayUseCookie } from '../../access/own-origins.ts';
 import type { NobodyCaller, OperatorCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
-import { signInEnd } from '../../access/sign-ins.ts';
+import { grantOf, signInEnd } from '../../access/sign-ins.ts';
 import type { SignInLink } from '../../store/store.ts';
 import type { CreateSignInLinkBody, SignInBody, SignOutBody } from '../../base/wire.ts';
+import { reaches } from '../../base/roles.ts';
 import { noContent, nowhere, type ConsoleRequest } from './common.ts';
+import { checkGrantable } from './people.ts';
 
 /** A token's own page, in whose fragment no server, proxy or `Referer` sees it. */
 export const signInUrl = (origin: string, token: string): string => `${origin}/console#sign-in=${token}`;
@@ -64,13 +66,15 @@ export async function signOut({ caller, body, services }: ConsoleRequest<unknown
   return { ...noContent, headers: { 'set-cookie': cookieText(signIns.cookieName, '', 0) } };
 }
 
-export function getMe({ caller: { by, signIn } }: ConsoleRequest): Reply {
+export function getMe({ caller: { by, grant, signIn } }: ConsoleRequest): Reply {
   return {
     status: 200,
     json: {
       object: 'person',
       id: by.id,
       name: by.name,
+      role: grant.role,
+      workspace_id: grant.workspaceId,
       signed_in_at: signIn && signIn.signedInAt,
       expires_at: signIn && signInEnd(signIn),
     },
@@ -78,10 +82,12 @@ export function getMe({ caller: { by, signIn } }: ConsoleRequest): Reply {
 }
 
 export async function listSignIns({ caller, query, services }: ConsoleRequest<PageFields>): Promise<Reply> {
-  return listOfAll(await services.signIns.list(), query, 'desc', (one) => ({
+  const shown = await services.signIns.listWithPeople();
+  const reached = shown.filter(({ person }) => reaches(caller.grant, grantOf(person).workspaceId));
+  return listOfAll(reached, query, 'desc', ({ signIn: one, person }) => ({
     object: 'sign_in',
     id: one.id,
-    name: one.person.name,
+    name: (person ?? one.person).name,
     signed_in_at: one.signedInAt,
     last_seen_at: one.lastSeenAt,
     expires_at: signInEnd(one),
@@ -91,18 +97,24 @@ export async function listSignIns({ caller, query, services }: ConsoleRequest<Pa
   }));
 }
 
-export async function deleteSignIn({ params, services }: ConsoleRequest): Promise<Reply> {
+export async function deleteSignIn({ caller, params, services }: ConsoleRequest): Promise<Reply> {
+  const known = (await services.signIns.listWithPeople()).find(({ signIn }) => signIn.id === params.id);
+  if (known === undefined || !reaches(caller.grant, grantOf(known.person).workspaceId)) throw nowhere();
   if (!(await services.signIns.end(params.id!))) throw nowhere();
   return noContent;
 }
 
+/** A link for a role in all workspaces, or in one; one of an owner of one workspace is for that workspace. */
 export async function createSignInLink({
   head,
+  caller,
   body,
   services,
 }: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
   const { config, signIns } = services;
-  const { token, expiresAt } = await signIns.makeLink(body.name);
+  const { role = 'owner', workspace_id: workspaceId = caller.grant.workspaceId } = body;
+  await checkGrantable(caller.grant, workspaceId, services);
+  const { token, expiresAt } = await signIns.makeLink(body.name, { role, workspaceId }, caller.by.id);
   return {
     status: 201,
     headers: { 'cache-control': 'no-store' },
@@ -110,14 +122,16 @@ export async function createSignInLink({
       object: 'sign_in_link',
       url: signInUrl(consoleOrigin(head, config), token),
       name: body.name,
+      role,
+      workspace_id: workspaceId,
       expires_at: expiresAt,
     },
   };
 }
 
-/** A socket that ends with the sign-in that opened it; a socket of the operator token has no such end. */
+/** A socket that ends with the sign-in that opened it, or with its person's grant; a socket of the operator token has no such end. */
 export function whileSignedIn(
-  { signIn }: OperatorCaller,
+  { signIn, grant }: OperatorCaller,
   { signIns }: Services,
   listener: SocketListener,
 ): SocketListener {
@@ -126,7 +140,7 @@ export function whileSignedIn(
   return {
     opened(socket) {
       listener.opened(socket);
-      stop = signIns.whenOver(signIn.id, () => socket.close(1008));
+      stop = signIns.whenOver(signIn.id, grant, () => socket.close(1008));
     },
     message: (data) => listener.message(data),
     tooLarge: () => listener.tooLarge?.() ?? false,

@@ -1,7 +1,7 @@
 /** `/console/api/workspaces`, and the sessions and the usage of a workspace. */
 import { Failure } from '../../base/errors.ts';
 import { readSession } from '../../conversation/access-checks.ts';
-import { listReply, pageRequest, writePage, type PageFields } from '../handlers/lists.ts';
+import { listOfAll, listReply, pageRequest, writePage, type PageFields } from '../handlers/lists.ts';
 import { sessionFilter, type SessionsQuery } from '../handlers/sessions.ts';
 import { transcriptPage } from '../handlers/transcript.ts';
 import { usageReply, usageWindow, type UsageFields } from '../handlers/usage.ts';
@@ -34,8 +34,13 @@ interface Exported {
   readonly format?: string;
 }
 
-export const listWorkspaces = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'workspace', workspaceView);
+/** Lists the workspaces that the person's role is for. */
+export async function listWorkspaces(request: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { grant } = request.caller;
+  if (grant.workspaceId === null) return listRecords(request, 'workspace', workspaceView);
+  const actor = await request.services.host.workspaces.of(grant.workspaceId);
+  return listOfAll(actor === null ? [] : [actor.record], { limit: 1 }, 'desc', workspaceView);
+}
 
 export async function createWorkspace(
   request: ConsoleRequest<unknown, WorkspaceBody & { name: string }>,

@@ -1,7 +1,8 @@
 /** The order of checks, the same for requests and for upgrades (contract 3, 1 to 5). Handlers make the later checks. */
 import { Failure, type Refusal } from '../../base/errors.ts';
 import { promptly } from '../../base/promptly.ts';
-import type { ClientHead, Request, Route } from '../request.ts';
+import { mayDo, reaches } from '../../base/roles.ts';
+import type { ClientHead, OperatorCaller, Request, Route } from '../request.ts';
 import type { Find } from '../routes.ts';
 import { refusedByDrain, type Services } from '../../conversation/services.ts';
 import { queryObject } from '../../base/wire.ts';
@@ -37,10 +38,11 @@ export function checkRequest(
   route.gate?.(head, services);
   const kind = callers[route.caller];
 
-  // 2. Authentication.
+  // 2. Authentication, and the role of a person.
   const known = promptly(kind.recognise(head, params, services, course), (caller) => {
     course.caller = caller;
     beginSpan(head, course, services);
+    if (caller.kind === 'operator') checkRole(caller, route, params);
     return caller;
   });
 
@@ -52,6 +54,12 @@ export function checkRequest(
     charged,
     (limited) => limited ?? checkContent(head, route, params, readBody, course, services),
   );
+}
+
+/** Throws 404 for another workspace than the person's, and 403 where the role does not permit the operation. */
+function checkRole({ grant }: OperatorCaller, { permission }: Route, params: Request['params']): void {
+  if (params.w !== undefined && !reaches(grant, params.w)) throw new Failure('route_not_found');
+  if (permission === undefined || !mayDo(grant, permission)) throw new Failure('role_not_permitted');
 }
 
 function checkContent(

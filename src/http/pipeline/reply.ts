@@ -218,6 +218,7 @@ function stream(
   );
   const flowing = reply.stream(outlet, (callback) => exchange.onGone(callback));
   exchange.onGone(() => outlet.record());
+  outlet.watchSignIn();
   flowing?.catch((error: unknown) => {
     services.log.error({ request_id: course.requestId, err: error }, 'answer cut');
     outlet.cut();
@@ -232,6 +233,7 @@ class RecordedOutlet implements Outlet {
   readonly #course: Course;
   readonly #services: Recording;
   #recorded = false;
+  #unwatch = (): void => {};
 
   constructor(exchange: Exchange, outlet: Outlet, status: number, course: Course, services: Recording) {
     this.#exchange = exchange;
@@ -239,6 +241,13 @@ class RecordedOutlet implements Outlet {
     this.#status = status;
     this.#course = course;
     this.#services = services;
+  }
+
+  /** Cuts the stream of a signed-in person when the sign-in or the person's grant ends. */
+  watchSignIn(): void {
+    const { caller } = this.#course;
+    if (this.#recorded || caller?.kind !== 'operator' || caller.signIn === null) return;
+    this.#unwatch = this.#services.signIns?.whenOver(caller.signIn.id, caller.grant, () => this.cut()) ?? this.#unwatch;
   }
 
   write(piece: string | Uint8Array): boolean {
@@ -262,6 +271,7 @@ class RecordedOutlet implements Outlet {
   record(): void {
     if (this.#recorded) return;
     this.#recorded = true;
+    this.#unwatch();
     record(this.#exchange, this.#status, this.#course, this.#services);
   }
 }

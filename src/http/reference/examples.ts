@@ -7,6 +7,8 @@ const startedAt = 1_790_000_000;
 
 export const ids = {
   workspace: 'wks_1m2zf68c00gk4c3jc33x8wmwnw',
+  person: 'prs_1m2zf9c3008q2v7n4h6w0t5xra',
+  audit: 'aud_1m2zj3k40064d8s1x9p7c2vbne',
   credential: 'crd_1m2zg4ry00ttkcvsnayfkme03w',
   tool: 'tool_1m2zg9xk00vd3hb6y8t4r2qnwz',
   call: 'call_1m32516t60c9k4p7s1xv3hbydq',

@@ -244,7 +244,7 @@ function refusals(route: Route): Set<ErrorName> {
   if (route.method !== 'GET' && isConsole(route)) names.push('content_type');
   if (route.body !== null && !route.takesBytes) names.push('missing_field');
   if ((route.body !== null || route.caller === 'key') && !route.takesBytes) names.push('invalid_field');
-  if (route.caller === 'operator') names.push('invalid_field');
+  if (route.caller === 'operator') names.push('invalid_field', 'role_not_permitted');
   if (isByHeader(route) || isLink(route.path) || route.newWork) names.push('service_unavailable');
   return new Set([...names, ...route.errors, 'api_error']);
 }

@@ -30,7 +30,15 @@ A request with the cookie that changes something must come from a page of the sa
     },
     'GET /console/api/me': {
       does: 'Returns the person who is signed in. The bearer of the operator token is `operator`, without times.',
-      answer: { object: 'person', id: 'operator', name: 'operator', signed_in_at: null, expires_at: null },
+      answer: {
+        object: 'person',
+        id: 'operator',
+        name: 'operator',
+        role: 'owner',
+        workspace_id: null,
+        signed_in_at: null,
+        expires_at: null,
+      },
     },
     'GET /console/api/sign-ins': {
       does: 'Returns where people are signed in, the latest sign-in first. `limit` and `after` page through the list.',
@@ -53,13 +61,17 @@ A request with the cookie that changes something must come from a page of the sa
       surprises: 'An unknown id is 404 `route_not_found`: the error table has no other code for it.',
     },
     'POST /console/api/sign-in-links': {
-      does: `Makes a link for a colleague: it signs a person of this name in once, within ${minutes} minutes. Its token is in the fragment, which browsers send to nobody.`,
+      does: `Makes a link for a colleague: it signs a person of this name and role in once, within ${minutes} minutes. Its token is in the fragment, which browsers send to nobody.`,
+      surprises:
+        'Without `role` the person is an owner. Without `workspace_id` the role is for all workspaces; an owner of one workspace makes links for that one alone. An unknown workspace is 404 `route_not_found`. The link is void once its maker could not make it any more.',
       repeat: 'A repeat makes a second link, for another person of the same name.',
-      body: { name: personName },
+      body: { name: personName, role: 'attendant', workspace_id: ids.workspace },
       answer: {
         object: 'sign_in_link',
         url: `https://parley.example.com/console#sign-in=${signInToken}`,
         name: personName,
+        role: 'attendant',
+        workspace_id: ids.workspace,
         expires_at: signedInAt + limits.signInLinkSeconds,
       },
     },

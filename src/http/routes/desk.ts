@@ -12,17 +12,17 @@ const sessionErrors = ['route_not_found', 'session_not_found'] as const;
 const turnErrors = [...sessionErrors, 'turn_not_found'] as const;
 
 export const deskRoutes: readonly Route[] = [
-  operator('GET', '/console/api/load', getLoad, {
+  operator('GET', '/console/api/load', 'load.read', getLoad, {
     summary: 'The load of the last hour, all processes together.',
     success: json(wire.LoadView, 'The load.'),
   }),
-  operator('POST', `${inWorkspace}/assistants/{id}/trials`, trials.createTrial, {
+  operator('POST', `${inWorkspace}/assistants/{id}/trials`, 'assistants.try', trials.createTrial, {
     summary: 'Opens a trial of an assistant, of a draft too.',
     success: json(wire.SessionView, 'The session.', 201, ['Location']),
     errors: ['route_not_found', 'assistant_not_found', 'assistant_disabled', 'rate_limited'],
     newWork: true,
   }),
-  operator('POST', `${inWorkspace}/sessions/{id}/call-tokens`, trials.createTrialCallToken, {
+  operator('POST', `${inWorkspace}/sessions/{id}/call-tokens`, 'assistants.try', trials.createTrialCallToken, {
     summary: 'Mints a token for one call on a trial.',
     success: json(wire.CallTokenView, 'The token.', 201),
     errors: [
@@ -36,7 +36,7 @@ export const deskRoutes: readonly Route[] = [
     ],
     newWork: true,
   }),
-  operator('POST', `${inWorkspace}/sessions/{id}/chat`, trials.chatInTrial, {
+  operator('POST', `${inWorkspace}/sessions/{id}/chat`, 'assistants.try', trials.chatInTrial, {
     summary: 'Sends a message in a trial; the reply streams back.',
     body: wire.ChatBody,
     tooLong: { message: { name: 'message_too_long', limit: limits.messageCharactersMax } },
@@ -55,17 +55,17 @@ export const deskRoutes: readonly Route[] = [
     newWork: true,
     repeatable: true,
   }),
-  operator('POST', `${inWorkspace}/sessions/{id}/end`, trials.endWorkspaceSession, {
+  operator('POST', `${inWorkspace}/sessions/{id}/end`, 'sessions.end', trials.endWorkspaceSession, {
     summary: 'Ends a session of the workspace and aborts its turn in flight.',
     success: json(wire.SessionView, 'The session.'),
     errors: sessionErrors,
   }),
-  operator('POST', `${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, trials.abortWorkspaceTurn, {
+  operator('POST', `${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, 'sessions.end', trials.abortWorkspaceTurn, {
     summary: 'Aborts a turn in flight of any session of the workspace.',
     success: json(wire.TurnView, 'The turn.'),
     errors: turnErrors,
   }),
-  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/events`, trials.workspaceTurnEvents, {
+  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}/events`, 'sessions.read', trials.workspaceTurnEvents, {
     summary: 'The stream of a turn of any session of the workspace, from the beginning or from behind a cursor.',
     query: wire.EventsQuery,
     success: turnStream,

@@ -8,11 +8,11 @@ const inWorkspace = '/console/api/workspaces/{w}';
 const receipt = { success: json(wire.ErasureView, 'The receipt.'), errors: ['route_not_found'] } as const;
 
 export const erasureRoutes: readonly Route[] = [
-  operator('DELETE', `${inWorkspace}/sessions/{id}`, eraseSession, {
+  operator('DELETE', `${inWorkspace}/sessions/{id}`, 'sessions.erase', eraseSession, {
     summary: 'Erases a session with all that it holds.',
     ...receipt,
   }),
-  operator('DELETE', `${inWorkspace}/visitors/{visitor_id}`, eraseVisitor, {
+  operator('DELETE', `${inWorkspace}/visitors/{visitor_id}`, 'sessions.erase', eraseVisitor, {
     summary: 'Erases a visitor: all sessions that the visitor held.',
     ...receipt,
   }),

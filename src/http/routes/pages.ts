@@ -36,12 +36,12 @@ export const pageRoutes: readonly Route[] = [
   open('GET', '/docs/', withoutSlash, slashed),
   open('GET', '/p/{slug}/', withoutSlash, slashed),
   // Trials of the voice, for the assistant's page. The contract's table of the console's API has neither.
-  operator('GET', `${assistant}/voices`, listAssistantVoices, {
+  operator('GET', `${assistant}/voices`, 'assistants.read', listAssistantVoices, {
     summary: "Lists the voices of an assistant's provider.",
     query: wire.TrialVoicesQuery,
     success: json(wire.VoiceList, 'A page of voices.'),
   }),
-  operator('POST', `${assistant}/speech`, speakInTrial, {
+  operator('POST', `${assistant}/speech`, 'assistants.try', speakInTrial, {
     summary: 'Speaks a text with the voice of an assistant, of a draft too.',
     body: wire.TrialSpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },

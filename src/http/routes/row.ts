@@ -2,6 +2,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { Failure, type ErrorName } from '../../base/errors.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
+import type { Permission } from '../../base/roles.ts';
 import type {
   Caller,
   GuestCaller,
@@ -66,7 +67,16 @@ const rowFor =
   });
 
 export const api = rowFor<KeyCaller>('key');
-export const operator = rowFor<OperatorCaller>('operator');
+
+/** A row of the console's API, which names the operation that the person's role must permit. */
+export const operator = <Q extends TSchema = TSchema, B extends TSchema = TSchema>(
+  method: Line,
+  path: string,
+  permission: Permission,
+  handler: Handler<OperatorCaller, Q, B>,
+  options: Options<Q, B>,
+): Route => ({ ...rowFor<OperatorCaller>('operator')<Q, B>(method, path, handler, options), permission });
+
 export const open = rowFor<NobodyCaller>('anyone');
 export const guest = rowFor<GuestCaller>('guest');
 export const newcomer = rowFor<NewcomerCaller>('newcomer');
@@ -95,7 +105,12 @@ const plain = (): never => {
 };
 
 export const keySocket = socketFor<KeyCaller>('key');
-export const operatorSocket = socketFor<OperatorCaller>('operator');
+export const operatorSocket = <Q extends TSchema = TSchema>(
+  path: string,
+  permission: Permission,
+  accept: (request: Request<OperatorCaller, Static<Q>>, upgrade: Upgrade, headers: ResponseHeaders) => void,
+  options: Omit<Options<Q, TSchema>, 'success'>,
+): Route => ({ ...socketFor<OperatorCaller>('operator')<Q>(path, accept, options), permission });
 export const tokenSocket = socketFor<TokenCaller>('token');
 export const callSocket = socketFor<TokenCaller>('call');
 

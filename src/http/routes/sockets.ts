@@ -49,7 +49,7 @@ export const socketRoutes: readonly Route[] = [
     newWork: true,
     budget: 'transcriptionTokens',
   }),
-  operatorSocket('/console/api/inspect', watchActors, {
+  operatorSocket('/console/api/inspect', 'live.read', watchActors, {
     summary: 'Shows live actors, their events and snapshots.',
     query: Type.Object({
       workspace: only('Of this workspace.'),

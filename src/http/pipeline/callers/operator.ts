@@ -11,13 +11,15 @@ import { sameSecret } from '../../../access/keys.ts';
 import { mayUseCookie, type Deed } from '../../../access/own-origins.ts';
 import type { OperatorCaller, Route } from '../../request.ts';
 import type { Services } from '../../../conversation/services.ts';
-import { signInEnd, operatorPerson } from '../../../access/sign-ins.ts';
+import { ownerOfAll } from '../../../base/roles.ts';
+import { grantOf, signInEnd, operatorPerson } from '../../../access/sign-ins.ts';
 import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
 const bearerCaller: OperatorCaller = {
   kind: 'operator',
   by: { kind: 'operator', ...operatorPerson },
+  grant: ownerOfAll,
   signIn: null,
   setCookie: null,
 };
@@ -44,12 +46,12 @@ const deedOf = ({ method, open }: Route): Deed =>
 async function byCookie(cookie: string, { signIns, clock }: Services): Promise<OperatorCaller> {
   const shown = await signIns.use(cookie);
   if (shown === null) throw new Failure('missing_api_key');
-  const { signIn, renew } = shown;
-  const { person } = signIn;
+  const { signIn, person, renew } = shown;
   const setCookie = renew ? cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now())) : null;
   return {
     kind: 'operator',
-    by: { kind: person.id === operatorPerson.id ? 'operator' : 'person', ...person },
+    by: person === null ? bearerCaller.by : { kind: 'person', id: person.id, name: person.name },
+    grant: grantOf(person),
     signIn,
     setCookie,
   };
