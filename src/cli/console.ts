@@ -1,6 +1,7 @@
 /** `parley console` */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { limits } from '../base/limits.ts';
+import { roles } from '../base/roles.ts';
 import type { SignInLinkView } from '../base/wire.ts';
 import { atServer, addConnectionOptions, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
@@ -8,12 +9,20 @@ import { oneLine } from './output.ts';
 
 interface ConsoleOptions extends ConnectionOptions {
   readonly name?: string;
+  readonly role?: string;
 }
 
 export function registerConsole(program: Command, io: Io): void {
   const console = program.command('console').description('print a link that signs one person in to the console, once');
   addConnectionOptions(
-    console.option('--name <name>', "the person's name, as others see it (default: operator)"),
+    console
+      .option('--name <name>', "the person's name, as others see it (default: operator)")
+      .addOption(
+        new Option(
+          '--role <role>',
+          'what the person may do, in all workspaces or in that of --workspace (default: owner)',
+        ).choices(roles),
+      ),
   ).action(link(io));
 }
 
@@ -21,10 +30,14 @@ const link =
   (io: Io) =>
   (options: ConsoleOptions): Promise<void> =>
     atServer(io, options, async (client, _clock, show) => {
-      const made = await client.post<SignInLinkView>('/sign-in-links', { name: options.name ?? 'operator' });
+      const made = await client.post<SignInLinkView>('/sign-in-links', {
+        name: options.name ?? 'operator',
+        ...(options.role !== undefined && { role: options.role }),
+        ...(options.workspace !== undefined && { workspace_id: await client.workspace(options.workspace) }),
+      });
       show(
         made,
-        ({ url, name }) =>
-          `${url}\n\nIt signs "${oneLine(name)}" in once, within ${limits.signInLinkSeconds / 60} minutes.`,
+        ({ url, name, role, workspace_id: workspaceId }) =>
+          `${url}\n\nIt signs "${oneLine(name)}" in once, as ${role} of ${workspaceId ?? 'all workspaces'}, within ${limits.signInLinkSeconds / 60} minutes.`,
       );
     });

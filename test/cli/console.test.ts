@@ -141,18 +141,28 @@ t.test('console: a link to sign in with, for whom it is named', async (t) => {
     'POST /console/api/sign-in-links': (request) => ({
       object: 'sign_in_link',
       url,
-      name: (request.body as { name: string }).name,
+      role: 'owner',
+      workspace_id: null,
+      ...(request.body as { name: string }),
       expires_at: 1767225600,
     }),
   });
   const { env } = server;
   t.strictSame(await run(['console'], { env }), {
     code: 0,
-    stdout: `${url}\n\nIt signs "operator" in once, within 10 minutes.\n`,
+    stdout: `${url}\n\nIt signs "operator" in once, as owner of all workspaces, within 10 minutes.\n`,
     stderr: '',
   });
   t.strictSame(server.received.at(-1)!.body, { name: 'operator' });
   t.match(await run(['console', '--name', 'Ada'], { env }), { code: 0, stdout: /"Ada"/ });
+  const workspace = id('wks', 'a');
+  const role = ['--role', 'attendant', '--workspace', workspace];
+  t.match(await run(['console', ...role, '--name', 'Anna'], { env }), {
+    code: 0,
+    stdout: new RegExp(`"Anna" in once, as attendant of ${workspace}`),
+  });
+  t.strictSame(server.received.at(-1)!.body, { name: 'Anna', role: 'attendant', workspace_id: workspace });
+  t.match(await run(['console', '--role', 'admin'], { env }), { code: 2, stderr: /owner, editor, attendant, viewer/ });
   t.match(JSON.parse((await run(['console', '--json'], { env })).stdout), { object: 'sign_in_link', url });
 });
 
