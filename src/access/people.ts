@@ -52,16 +52,20 @@ export class People {
   }
 
   /**
-   * Finds the person of an issuer's subject, or creates one. Each sign-in renews name and grant; a block stays. The id follows from issuer and subject, so that two processes never make two persons.
+   * Finds the person of an issuer's subject, or creates one. Each sign-in renews the name, and the grant unless the
+   * console has set it; a block stays. The id follows from issuer and subject, so that two processes never make two
+   * persons.
    */
   async identified({ issuer, subject, name, grant }: IdentifiedPerson): Promise<PersonRecord> {
     const digest = createHash('sha256')
       .update(JSON.stringify([issuer, subject]))
       .digest();
-    const granted = { name, role: grant.role, onlyWorkspaceId: grant.workspaceId };
+    const granted = { role: grant.role, onlyWorkspaceId: grant.workspaceId };
     const person: PersonRecord = { ...this.#fresh(idOf('prs', digest), name), ...granted, source: 'oidc' };
     await this.#store.catalog.create('person', person);
-    return (await this.change(person.id, (stored) => ({ ...stored, ...granted }))) ?? person;
+    const renew = (stored: PersonRecord): PersonRecord =>
+      stored.grantedByHand ? { ...stored, name } : { ...stored, name, ...granted };
+    return (await this.change(person.id, renew)) ?? person;
   }
 
   /** Stores a person as they are in a sign-in of an earlier version, which stored no persons. */

@@ -561,6 +561,8 @@ export interface PersonRecord {
   /** The workspace that the role is for; null for all workspaces. */
   readonly onlyWorkspaceId: string | null;
   readonly source: 'link' | 'oidc';
+  /** Whether the console has set the role or the workspace: the claims of later sign-ins change neither. */
+  readonly grantedByHand?: true;
   readonly blocked: boolean;
   readonly createdAt: number;
   readonly lastSeenAt: number;

@@ -64,6 +64,7 @@ export async function patchPerson({
       role: body.role ?? person.role,
       onlyWorkspaceId: body.workspace_id === undefined ? person.onlyWorkspaceId : body.workspace_id,
       blocked: body.blocked ?? person.blocked,
+      ...((body.role !== undefined || body.workspace_id !== undefined) && { grantedByHand: true as const }),
     };
   });
   if (changed === null) throw nowhere();
