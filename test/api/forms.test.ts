@@ -14,8 +14,12 @@ const unavailable = { code: 'assistant_unavailable', message: 'The assistant can
 const atATime = 8;
 
 /** The conversation that a request carries. */
+/** Messages of a request; the parts of a content are joined. */
 const sentIn = ({ text }: Arrival): { role: string; content: string }[] =>
-  JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).messages;
+  JSON.parse(text.slice(text.indexOf('\r\n\r\n'))).messages.map(({ role, content }: any) => ({
+    role,
+    content: typeof content === 'string' ? content : content.map((part: any) => part.text).join(''),
+  }));
 
 t.test('answers of each form are read alike', async (t) => {
   const house = await openWorkspace();

@@ -246,7 +246,7 @@ async function mocked(t: Test, house: House): Promise<void> {
     const { id } = await house.session(assistant.id);
     const events = await (await say(house, id, 'hello')).rest();
     t.equal(textOf(events), long, provider);
-    t.same(events.at(-1)!.data.usage, { input_tokens: 11, output_tokens: 22 });
+    t.same(events.at(-1)!.data.usage, { input_tokens: 11, cached_input_tokens: 0, output_tokens: 22 });
     t.match(await transcriptOf(house, id), [
       { content: 'Welcome' },
       { content: 'hello' },

@@ -257,10 +257,12 @@ export function requestOf(
   };
 }
 
-/** The routes whose repetition is answered otherwise than with success. */
+/** The status of routes whose repetition is not answered as their method's is. */
 const wanted: Readonly<Record<string, number>> = {
   'POST /console/api/sign-in': 429,
   'GET /console/api/oidc': 404,
+  'DELETE /console/api/workspaces/{w}/sessions/{id}': 200,
+  'DELETE /console/api/workspaces/{w}/visitors/{visitor_id}': 200,
   'GET /console/api/oidc/callback': 404,
   'GET /link/{file}': 404,
   'GET /v1/responses/{id}': 404,

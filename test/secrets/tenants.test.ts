@@ -105,6 +105,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
     fields: { assistant_id: 'assistant', session_id: 'session' },
   },
   'POST /call-tokens': { body: ({ session }) => ({ session_id: session }), fields: { session_id: 'session' } },
+  'PUT /sessions/{id}/turns/{turn_id}/feedback': { body: () => ({ rating: 'up' }) },
   'POST /mcp': { body: () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) },
   'POST /v1/chat/completions': {
     body: ({ assistant }) => ({ model: assistant, messages: [{ role: 'user', content: 'Hi' }] }),
@@ -138,6 +139,10 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
       credential_id: credential,
     }),
     fields: { credential_id: 'credential' },
+  },
+  'POST /console/api/workspaces/{w}/assistants/{id}/preview': {
+    body: ({ session }) => ({ session_id: session }),
+    fields: { session_id: 'session' },
   },
   'POST /console/api/workspaces/{w}/tools/{id}/test': { body: () => ({ name: 'look', arguments: {} }) },
   'PATCH /console/api/workspaces/{w}/tools/{id}': { body: () => ({ name: 'taken over' }) },
