@@ -279,8 +279,8 @@ export const rooms: readonly Room[] = [
   room(
     'console pages',
     ['src/pages/console/'],
-    ['machines', 'wire', 'client', 'call bar', 'dom'],
-    "The pages run in a browser: they bring along the machines, the client's clock and, as types, the shapes on the wire, and nothing of the server.",
+    ['machines', 'wire', 'client', 'call bar', 'dom', 'roles'],
+    "The pages run in a browser: they bring along the machines, the table of roles, the client's clock and, as types, the shapes on the wire, and nothing of the server.",
     ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox'],
   ),
   room('words', ['src/pages/words.ts', 'src/pages/words/'], [], 'Server and page say the same things.', []),
@@ -418,6 +418,7 @@ export const rooms: readonly Room[] = [
     ['base'],
     'The client shares the shapes, so they drag no server along.',
   ),
+  room('roles', ['src/base/roles.ts'], [], 'The table of roles is shared by the API and the pages.', []),
   room(
     'budget',
     ['machines/budget.ts'],

@@ -89,6 +89,7 @@ export async function ask<Answer = void>(path: string, options: ApiRequest = {})
 export function adviceOn({ status, code }: ApiFailure): string {
   if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
   if (status === 429) return 'Nothing was changed.';
+  if (code === 'role_not_permitted') return 'An owner can change your role on the page People.';
   if (code === 'voice_unavailable')
     return 'Its provider failed, is not offered by this server, or lacks its credential.';
   if (code === 'assistant_unavailable')

@@ -1,9 +1,10 @@
 /** Maps an address to its page. Pages come in two bundles, each loaded when one of its pages is first shown. */
 import { Component, type ComponentChildren, type FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { mayRead } from './may.ts';
 import { Empty } from './parts/empty.tsx';
 import { Head } from './parts/head.tsx';
-import { Lost } from './parts/missing.tsx';
+import { Lost, NotPermitted } from './parts/missing.tsx';
 import { Wait } from './parts/wait.tsx';
 import { go, isMalformed, pathOf, search, segments } from './route.ts';
 import { firstWorkspace, readWorkspaces, workspaces } from './workspaces.ts';
@@ -115,7 +116,7 @@ export function Page() {
   return (
     <Guard key={place}>
       <OfWorkspace id={parts[0]!.startsWith('wks_') ? parts[0]! : null}>
-        <Shown />
+        {mayRead(parts[0]!.startsWith('wks_') ? parts[1]! : parts[0]!) ? <Shown /> : <NotPermitted />}
       </OfWorkspace>
     </Guard>
   );

@@ -10,6 +10,9 @@ export const person = signal<Person | null | undefined>(undefined);
  */
 const waitedFor = signal<Person | null>(null);
 
+/** The person that the page is drawn for, also while it waits for them. */
+export const drawnFor = computed(() => person.value ?? waitedFor.value);
+
 export const isLocked = computed(() => person.value === null && waitedFor.value !== null);
 
 /** Differs for each person that the page was drawn for. */

@@ -8,6 +8,7 @@ import { flows } from './flows.ts';
 import { liveLists } from './live-lists.ts';
 import { navigation } from './navigation.ts';
 import { everyPage } from './pages.ts';
+import { people } from './people.ts';
 import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
 import { theTools } from './tools.ts';
@@ -25,5 +26,6 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('live lists show sessions that arrive', (t) => liveLists(t, console));
   await t.test('the live page stays usable with crowds of actors', (t) => crowds(t, console));
   await t.test('plots show the load of the last hour', (t) => plots(t, console));
+  await t.test('people are invited, and each role is shown what it permits', (t) => people(t, console, full));
   await t.test('a person signs in and out', (t) => signingIn(t, console));
 });

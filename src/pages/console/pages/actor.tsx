@@ -12,6 +12,7 @@ import { Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { Lost, Unread } from '../parts/missing.tsx';
 import { shortId } from '../format.ts';
+import { may } from '../may.ts';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Day, MomentText, Until } from '../parts/time.tsx';
 import { TurnSteps } from '../parts/turn-steps.tsx';
@@ -252,7 +253,7 @@ function Acts({ kind, id, turn, call, state, awake }: ActOptions) {
           <a class="button quiet" href={inWorkspace('live', 'session', session)}>
             Session
           </a>
-          {awake && !leftStates.includes(state) && <AbortTurn session={session} turn={id} />}
+          {awake && !leftStates.includes(state) && may('sessions.end') && <AbortTurn session={session} turn={id} />}
         </>
       )
     );
@@ -280,8 +281,8 @@ function Acts({ kind, id, turn, call, state, awake }: ActOptions) {
           Call
         </a>
       )}
-      {(state === 'streaming' || turn) && <AbortTurn session={id} turn={null} />}
-      {(state === 'open' || state === 'streaming') && <EndSession session={id} />}
+      {(state === 'streaming' || turn) && may('sessions.end') && <AbortTurn session={id} turn={null} />}
+      {(state === 'open' || state === 'streaming') && may('sessions.end') && <EndSession session={id} />}
     </>
   );
 }

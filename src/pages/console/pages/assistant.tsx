@@ -2,6 +2,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
+import { may } from '../may.ts';
 import {
   faultySection,
   sectionQuery,
@@ -18,7 +19,7 @@ import { Head, State } from '../parts/head.tsx';
 import { useLinkUse } from '../parts/link-use.ts';
 import { useTabs } from '../parts/tabs.ts';
 import { Trial } from '../parts/trial.tsx';
-import { Unread } from '../parts/missing.tsx';
+import { NotPermitted, Unread } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, segments, setQuery } from '../route.ts';
 import type { Assistant, Credential, Tool } from '../types.ts';
@@ -29,6 +30,7 @@ export default function AssistantPage() {
   const isNew = id === 'new';
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(isNew ? null : path);
+  if (isNew && !may('assistants.write')) return <NotPermitted />;
   if (!isNew && assistant === undefined)
     return (
       <Unread
@@ -85,11 +87,13 @@ function useDraft(assistant: Assistant | null, path: string) {
 }
 
 function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
-  const credentials = useList<Credential>(`${apiWorkspace()}/credentials`).items;
-  const tools = useList<Tool>(`${apiWorkspace()}/tools`).items;
+  const credentials = useList<Credential>(may('credentials.read') ? `${apiWorkspace()}/credentials` : null).items;
+  const tools = useList<Tool>(may('tools.read') ? `${apiWorkspace()}/tools` : null).items;
   const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
   const use = useLinkUse(path, assistant);
-  const shown = shownSection();
+  const mayWrite = may('assistants.write');
+  const section = shownSection();
+  const shown = section === 'try' && !mayWrite ? 'general' : section;
   const form = useForm(failure, shown);
   const submit = (event: Event) => {
     event.preventDefault();
@@ -103,45 +107,54 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
         above={[inWorkspace('assistants'), 'Assistants']}
         state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}
       >
-        {assistant !== null && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
+        {assistant !== null && mayWrite && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
       </Head>
       <div class="bench editor" data-shown={shown}>
         <form class="form" ref={form.place} noValidate onSubmit={submit}>
           <SectionNav shown={shown} faulty={faultySection(failure)} />
-          <AssistantForm
-            shown={shown === 'try' ? 'general' : shown}
-            draft={draft}
-            change={(fields) => setDraft((held) => ({ ...held, ...fields }))}
-            credentials={credentials}
-            tools={tools}
-            failure={failure}
-            use={use}
-            voice={{ path, assistant, dirty, save }}
-            onSite={assistant && use && { assistant, use }}
-          />
-          <div class="save">
-            <Failure failure={failure} />
-            <p class="acts">
-              <button type="submit" class="primary" disabled={busy || (!dirty && assistant !== null)}>
-                {busy ? 'Saving …' : assistant === null ? 'Create assistant' : 'Save'}
-              </button>
-              {dirty && assistant !== null && (
-                <button type="button" class="quiet" onClick={() => setDraft(saved)}>
-                  Discard<span class="wide"> changes</span>
+          <fieldset class="permitted" disabled={!mayWrite}>
+            <AssistantForm
+              shown={shown === 'try' ? 'general' : shown}
+              draft={draft}
+              change={(fields) => setDraft((held) => ({ ...held, ...fields }))}
+              credentials={credentials}
+              tools={tools}
+              failure={failure}
+              use={use}
+              voice={{ path, assistant, dirty, save }}
+              onSite={assistant && use && { assistant, use }}
+            />
+          </fieldset>
+          {mayWrite && (
+            <div class="save">
+              <Failure failure={failure} />
+              <p class="acts">
+                <button type="submit" class="primary" disabled={busy || (!dirty && assistant !== null)}>
+                  {busy ? 'Saving …' : assistant === null ? 'Create assistant' : 'Save'}
                 </button>
-              )}
-              <span class="note" role="status">
-                {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : ''}
-              </span>
-              {assistant !== null && (
-                <a class="button to-trial" href={location.pathname + sectionQuery(shown === 'try' ? 'general' : 'try')}>
-                  {shown === 'try' ? 'Back to the form' : 'Try it'}
-                </a>
-              )}
-            </p>
-          </div>
+                {dirty && assistant !== null && (
+                  <button type="button" class="quiet" onClick={() => setDraft(saved)}>
+                    Discard<span class="wide"> changes</span>
+                  </button>
+                )}
+                <span class="note" role="status">
+                  {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : ''}
+                </span>
+                {assistant !== null && (
+                  <a
+                    class="button to-trial"
+                    href={location.pathname + sectionQuery(shown === 'try' ? 'general' : 'try')}
+                  >
+                    {shown === 'try' ? 'Back to the form' : 'Try it'}
+                  </a>
+                )}
+              </p>
+            </div>
+          )}
         </form>
-        <aside>{assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}</aside>
+        {mayWrite && (
+          <aside>{assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}</aside>
+        )}
       </div>
     </>
   );

@@ -1,5 +1,6 @@
 /** Assistants: who they are, whether they answer, and what they run on. */
 import { useList } from '../data.ts';
+import { may } from '../may.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
@@ -15,7 +16,7 @@ const channelsOf = ({ channels }: Assistant): string =>
 
 export default function Assistants() {
   const list = useList<Assistant>(`${apiWorkspace()}/assistants`);
-  const first = (
+  const first = may('assistants.write') && (
     <a class="button primary" href={inWorkspace('assistants', 'new')}>
       Create assistant
     </a>

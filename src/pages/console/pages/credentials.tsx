@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { useList } from '../data.ts';
+import { may } from '../may.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
@@ -27,7 +28,7 @@ export default function Credentials() {
           .filter(({ model, voice }) => model.credential_id === id || voice?.credential_id === id)
           .map((one) => ({ ...one, list: 'assistants' }));
   const [editing, setEditing] = useState<Credential | 'new' | null>(null);
-  const first = (
+  const first = may('credentials.write') && (
     <button type="button" class="primary" onClick={() => setEditing('new')}>
       Enter credential
     </button>
@@ -149,13 +150,17 @@ function OneCredential({
       </div>
       <Failure failure={failure} again={() => void run()} />
       <p class="acts">
-        {kind === 'tool' ? <TestOfTool users={users} /> : <TestButton run={run} isRunning={test === 'running'} />}
-        <button type="button" onClick={edit}>
-          Replace
-        </button>
-        <button type="button" class="quiet" onClick={() => setRemoving(true)}>
-          Delete
-        </button>
+        {may('credentials.write') && (
+          <>
+            {kind === 'tool' ? <TestOfTool users={users} /> : <TestButton run={run} isRunning={test === 'running'} />}
+            <button type="button" onClick={edit}>
+              Replace
+            </button>
+            <button type="button" class="quiet" onClick={() => setRemoving(true)}>
+              Delete
+            </button>
+          </>
+        )}
         <code class="soft">{id}</code>
       </p>
       {removing && (

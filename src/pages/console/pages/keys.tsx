@@ -1,6 +1,7 @@
 /** API keys: the list, and a new one, which is shown this once. */
 import { useState } from 'preact/hooks';
 import { useList } from '../data.ts';
+import { may } from '../may.ts';
 import { count } from '../format.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
@@ -62,7 +63,7 @@ export default function Keys() {
       cell: ({ last_used_at: at }) => (at == null ? <span class="soft">never</span> : <Ago at={at} />),
     },
   ];
-  const first = (
+  const first = may('keys.write') && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
       Create key
     </button>

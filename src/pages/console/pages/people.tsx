@@ -1,133 +1,231 @@
-/** The people who are signed in, with browser and address, and links for colleagues. */
+/** The people of the console: their roles, links for colleagues, and where they are signed in. */
 import { useState } from 'preact/hooks';
 import { ask } from '../api.ts';
-import { useList } from '../data.ts';
-import { leaveConsole } from '../leaving.ts';
-import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
+import { changeInLists, useList } from '../data.ts';
 import { CopyButton } from '../parts/copy.tsx';
+import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
-import { Input } from '../parts/field.tsx';
-import { Head } from '../parts/head.tsx';
+import { Choice, Input } from '../parts/field.tsx';
+import { Head, State } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
+import { SignIns } from '../parts/sign-ins.tsx';
 import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago, MomentText } from '../parts/time.tsx';
-import type { SignIn, SignInLink } from '../types.ts';
+import { person } from '../person.ts';
+import type { ConsolePerson, Role, SignInLink } from '../types.ts';
+import { workspaces } from '../workspaces.ts';
 
-/** A browser by the name that it gives first among those that it claims. */
-function browserOf(agent: string | null): string {
-  if (agent === null) return 'unknown';
-  const name = /(Edg|Firefox|Chrome|Chromium|Safari)[A-Za-z]*/.exec(agent)?.[1] ?? agent;
-  const system = /(Windows|Mac OS|Android|iPhone|Linux)/.exec(agent)?.[1];
-  return [name === 'Edg' ? 'Edge' : name, system].filter(Boolean).join(', ');
-}
+const rolesInWords: readonly (readonly [Role, string])[] = [
+  ['owner', 'owner: everything'],
+  ['editor', 'editor: assistants, tools, tests and releases'],
+  ['attendant', 'attendant: sessions and the desk'],
+  ['viewer', 'viewer: reads, but no keys, credentials and people'],
+];
+
+const sources = { link: 'link', oidc: 'OpenID Connect', token: 'operator token' } as const;
+
+const workspaceName = (id: string | null): string =>
+  id === null ? 'all workspaces' : (workspaces.value?.find((one) => one.id === id)?.name ?? id);
+
+/** The operator token's person keeps the role. */
+const isFixed = ({ source }: ConsolePerson): boolean => source === 'token';
 
 export default function People() {
-  const list = useList<SignIn>('/sign-ins');
+  const list = useList<ConsolePerson>('/people');
   const [inviting, setInviting] = useState(false);
-  const [ending, setEnding] = useState<SignIn | 'everywhere' | null>(null);
-  const end = async (one: SignIn | 'everywhere') => {
-    if (one === 'everywhere') await ask('/sign-out', { body: { everywhere: true } });
-    else await ask(`/sign-ins/${one.id}`, { method: 'DELETE' });
-    if (one !== 'everywhere' && !one.current) return list.again();
-    leaveConsole();
+  const [changing, setChanging] = useState<ConsolePerson | null>(null);
+  const [blocking, setBlocking] = useState<ConsolePerson | null>(null);
+  const patch = async (id: string, body: object) => {
+    const changed = await ask<ConsolePerson>(`/people/${id}`, { method: 'PATCH', body });
+    changeInLists(id, changed);
   };
-  const columns: readonly Column<SignIn>[] = [
+  const columns: readonly Column<ConsolePerson>[] = [
     {
       name: 'Person',
       width: 'minmax(0, 1fr)',
-      cell: ({ name, current }) => (
+      cell: ({ id, name, blocked }) => (
         <>
           <strong>{name}</strong>
-          {current && <span class="soft"> · this browser</span>}
+          {id === person.value?.id && <span class="soft"> · you</span>}
+          {blocked && (
+            <>
+              {' '}
+              <State name="blocked" tone="red" />
+            </>
+          )}
         </>
       ),
     },
+    { name: 'Role', width: '88px', cell: ({ role }) => role },
     {
-      name: 'Browser',
+      name: 'In',
       width: 'minmax(0, 1fr)',
       wide: true,
-      cell: ({ agent }) => (
-        <span class="soft" title={agent ?? undefined}>
-          {browserOf(agent)}
-        </span>
-      ),
+      cell: ({ workspace_id: id }) => <span class="soft">{workspaceName(id)}</span>,
     },
     {
-      name: 'Address',
-      width: 'minmax(0, 1fr)',
+      name: 'Signs in by',
+      width: '128px',
       wide: true,
-      cell: ({ address }) => <code class="soft">{address}</code>,
+      cell: ({ source }) => <span class="soft">{sources[source]}</span>,
     },
-    { name: 'Last seen', width: '96px', numeric: true, wide: true, cell: ({ last_seen_at: at }) => <Ago at={at} /> },
-    { name: 'Ends', width: '112px', numeric: true, wide: true, cell: ({ expires_at: at }) => <MomentText at={at} /> },
     {
-      name: 'Change',
+      name: 'Last seen',
       width: '96px',
       numeric: true,
-      cell: (one) => (
-        <span class="acts">
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => setEnding(one)}
-            aria-label={`End the sign-in of ${one.name}`}
-          >
-            End
-          </button>
-        </span>
-      ),
+      wide: true,
+      cell: ({ last_seen_at: at }) => (at === null ? <span class="soft">never</span> : <Ago at={at} />),
+    },
+    {
+      name: 'Change',
+      width: '148px',
+      numeric: true,
+      cell: (one) =>
+        isFixed(one) ? (
+          <span class="soft">fixed</span>
+        ) : (
+          <span class="acts">
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => setChanging(one)}
+              aria-label={`Change the role of ${one.name}`}
+            >
+              Role
+            </button>
+            <button
+              type="button"
+              class="quiet"
+              onClick={() => setBlocking(one)}
+              aria-label={`${one.blocked ? 'Unblock' : 'Block'} ${one.name}`}
+            >
+              {one.blocked ? 'Unblock' : 'Block'}
+            </button>
+          </span>
+        ),
     },
   ];
   return (
     <>
       <Head name="People">
-        <button type="button" class="quiet" onClick={() => setEnding('everywhere')}>
-          Sign out everywhere
-        </button>
         <button type="button" class="primary" onClick={() => setInviting(true)}>
           Invite a colleague
         </button>
       </Head>
-      <p class="note">
-        Where people are signed in. A sign-in ends after 12 hours without use, after 7 days in any case, and when it is
-        ended here.
-      </p>
       <Rows
-        label="Sign-ins"
+        label="People"
         columns={columns}
         list={list}
-        empty={<Empty name="Nobody is signed in">Who calls with the operator token is not listed here.</Empty>}
+        empty={
+          <Empty name="Nobody has signed in yet" command="npx parley console --role viewer --name ANNA">
+            Invite a colleague: a link signs one person in, once, with the role that you choose.
+          </Empty>
+        }
       />
+      <SignIns />
       {inviting && <Invite close={() => setInviting(false)} />}
-      {ending !== null && (
-        <ConfirmDialog
-          name={ending === 'everywhere' ? 'Sign out everywhere' : 'End the sign-in'}
-          act={ending === 'everywhere' ? 'Sign out everywhere' : 'End the sign-in'}
-          run={() => end(ending)}
-          close={() => setEnding(null)}
-        >
-          <p>
-            {ending === 'everywhere'
-              ? 'All your own sign-ins end at once, this one too.'
-              : `${ending.name} is signed out there at once${ending.current ? '. That is this browser' : ''}.`}
-          </p>
-        </ConfirmDialog>
+      {changing !== null && (
+        <ChangeRole of={changing} close={() => setChanging(null)} run={(body) => patch(changing.id, body)} />
+      )}
+      {blocking !== null && (
+        <Block
+          of={blocking}
+          close={() => setBlocking(null)}
+          run={() => patch(blocking.id, { blocked: !blocking.blocked })}
+        />
       )}
     </>
   );
 }
 
+interface ActOptions {
+  readonly of: ConsolePerson;
+  readonly close: () => void;
+}
+
+function Block({ of: { id, name, role, blocked }, close, run }: ActOptions & { readonly run: () => Promise<void> }) {
+  const verb = blocked ? 'Unblock' : 'Block';
+  return (
+    <ConfirmDialog name={`${verb} ${name}`} act={verb} run={run} close={close}>
+      <p>
+        {blocked
+          ? `${name} can sign in again, as ${role}.`
+          : `All sign-ins of ${name} end at once, and new ones are refused.${id === person.value?.id ? ' That is you.' : ''}`}
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+interface GrantOptions {
+  readonly role: Role;
+  readonly setRole: (role: Role) => void;
+  readonly place: string;
+  readonly setPlace: (place: string) => void;
+  readonly failure: ReturnType<typeof useSubmit>['failure'];
+}
+
+/** A role and the workspace that it is for; '' for all. */
+const GrantFields = ({ role, setRole, place, setPlace, failure }: GrantOptions) => (
+  <>
+    <Choice
+      label="Role"
+      path="role"
+      value={role}
+      onValue={(value) => setRole(value as Role)}
+      choices={rolesInWords}
+      failure={failure}
+    />
+    <Choice
+      label="In"
+      path="workspace_id"
+      value={place}
+      onValue={setPlace}
+      choices={[
+        ...(person.value?.workspace_id === null ? ([['', 'All workspaces']] as const) : []),
+        ...(workspaces.value ?? []).map(({ id, name }) => [id, name] as const),
+      ]}
+      failure={failure}
+    />
+  </>
+);
+
+function ChangeRole({ of, close, run }: ActOptions & { readonly run: (body: object) => Promise<void> }) {
+  const [role, setRole] = useState(of.role);
+  const [place, setPlace] = useState(of.workspace_id ?? '');
+  const sending = useSubmit(async () => {
+    await run({ role, workspace_id: place === '' ? null : place });
+    close();
+  });
+  return (
+    <Dialog name={`The role of ${of.name}`} close={close}>
+      <form onSubmit={sending.submit}>
+        <GrantFields role={role} setRole={setRole} place={place} setPlace={setPlace} failure={sending.failure} />
+        {of.source === 'oidc' && (
+          <p class="note">The next sign-in by OpenID Connect sets the role that its claims give.</p>
+        )}
+        <FormEnd sending={sending} act="Save" cancel={close} />
+      </form>
+    </Dialog>
+  );
+}
+
 function Invite({ close }: { close: () => void }) {
   const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('viewer');
+  const [place, setPlace] = useState(person.value?.workspace_id ?? '');
   const [link, setLink] = useState<SignInLink | null>(null);
-  const sending = useSubmit(async () => setLink(await ask<SignInLink>('/sign-in-links', { body: { name } })));
+  const sending = useSubmit(async () =>
+    setLink(
+      await ask<SignInLink>('/sign-in-links', { body: { name, role, workspace_id: place === '' ? null : place } }),
+    ),
+  );
   if (link !== null) {
     return (
       <Dialog name={`A link for ${link.name}`} close={close} held>
         <div class="stack">
           <p>
-            It works once, until <MomentText at={link.expires_at} />. Send it to {link.name} alone; what they do is
-            recorded under this name.
+            It works once, until <MomentText at={link.expires_at} />, and signs in as {link.role} in{' '}
+            {workspaceName(link.workspace_id)}. Send it to {link.name} alone; what they do is recorded under this name.
           </p>
           <code class="once">{link.url}</code>
           <p class="acts end">
@@ -153,6 +251,7 @@ function Invite({ close }: { close: () => void }) {
           autocomplete="off"
           note="Shown next to their actions, in histories and in this list."
         />
+        <GrantFields role={role} setRole={setRole} place={place} setPlace={setPlace} failure={sending.failure} />
         <FormEnd sending={sending} act="Make the link" cancel={close} />
       </form>
     </Dialog>

@@ -5,6 +5,7 @@ import { after } from '../clock.ts';
 import { refresh, useRead } from '../data.ts';
 import { watch } from '../feed.ts';
 import { shortId } from '../format.ts';
+import { may } from '../may.ts';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { Erase, Erased } from '../parts/erasing.tsx';
@@ -81,7 +82,7 @@ export default function SessionPage() {
           key={session.pending_tool_calls.map(({ call_id: one }) => one).join()}
           pending={session.pending_tool_calls}
           path={path}
-          mayAnswer={session.channel === 'console'}
+          mayAnswer={session.channel === 'console' && may('assistants.try')}
           answered={() => void refresh(path)}
         />
       </section>
@@ -150,9 +151,9 @@ function Acts({
         </a>
       )}
       <Export id={id} path={path} />
-      {turn !== null && <AbortTurn session={id} turn={turn} done={done} />}
-      {status === 'open' && <EndSession session={id} done={done} />}
-      <Erase session={id} visitor={visitor ?? null} erased={erased} />
+      {turn !== null && may('sessions.end') && <AbortTurn session={id} turn={turn} done={done} />}
+      {status === 'open' && may('sessions.end') && <EndSession session={id} done={done} />}
+      {may('sessions.erase') && <Erase session={id} visitor={visitor ?? null} erased={erased} />}
     </>
   );
 }

@@ -4,6 +4,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { after, dateOf } from '../clock.ts';
 import { pageSize, useList } from '../data.ts';
+import { may } from '../may.ts';
 import { count, plural } from '../format.ts';
 import { Choice, Input } from '../parts/field.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -29,7 +30,7 @@ export default function Sessions() {
   const list = useList<ListedSession>(path, { ...asked, first_words: 'true' }, true);
   const lacking = useSessionNews(list, path, asked);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
-  const keys = useList<Key>(`${apiWorkspace()}/keys`).items;
+  const keys = useList<Key>(may('keys.read') ? `${apiWorkspace()}/keys` : null).items;
   const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
   const columns: readonly Column<ListedSession>[] = [
     {

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { useList } from '../data.ts';
+import { may } from '../may.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
 import { Choice } from '../parts/field.tsx';
@@ -53,7 +54,7 @@ export default function Tools() {
     { name: 'Approval', width: '96px', wide: true, cell: ({ approval }) => <span class="soft">{approval}</span> },
     { name: 'Changed', width: '112px', numeric: true, wide: true, cell: ({ updated_at: at }) => <Ago at={at} /> },
   ];
-  const first = (
+  const first = may('tools.write') && (
     <button type="button" class="primary" onClick={() => setCreating(true)}>
       Create tool
     </button>

@@ -2,6 +2,7 @@
 import { query } from '../api.ts';
 import { seconds } from '../clock.ts';
 import { refresh, useList, useRead } from '../data.ts';
+import { may } from '../may.ts';
 import { count, date, moment } from '../format.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Failure } from '../parts/failure.tsx';
@@ -44,7 +45,7 @@ export default function UsagePage() {
   const path = `${apiWorkspace()}/usage`;
   const { value: usage, failure } = useRead<Usage>(path + asked);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
-  const keys = useList<Key>(`${apiWorkspace()}/keys`).items;
+  const keys = useList<Key>(may('keys.read') ? `${apiWorkspace()}/keys` : null).items;
   const csv = `/console/api${path}${asked}&format=csv`;
   return (
     <>

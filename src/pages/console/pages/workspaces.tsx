@@ -1,6 +1,7 @@
 /** Workspaces: made, renamed, their limits set, and removed with the name typed. */
 import { useState } from 'preact/hooks';
 import { ask } from '../api.ts';
+import { may } from '../may.ts';
 import { count } from '../format.ts';
 import { ConfirmDialog, Dialog } from '../parts/dialog.tsx';
 import { Empty } from '../parts/empty.tsx';
@@ -26,11 +27,26 @@ export default function Workspaces() {
     more: () => {},
     again: () => void readWorkspaces(),
   };
-  const first = (
+  const first = may('workspaces.create') && (
     <button type="button" class="primary" onClick={() => setEditing('new')}>
       Create workspace
     </button>
   );
+  const changes: Column<Workspace> = {
+    name: 'Change',
+    width: '152px',
+    numeric: true,
+    cell: (one) => (
+      <span class="acts">
+        <button type="button" class="quiet" onClick={() => setEditing(one)} aria-label={`Edit ${one.name}`}>
+          Edit
+        </button>
+        <button type="button" class="quiet" onClick={() => setRemoving(one)} aria-label={`Delete ${one.name}`}>
+          Delete
+        </button>
+      </span>
+    ),
+  };
   const columns: readonly Column<Workspace>[] = [
     { name: 'Workspace', width: 'minmax(0, 1fr)', cell: ({ id, name }) => <a href={pathOf(id, 'live')}>{name}</a> },
     {
@@ -48,21 +64,7 @@ export default function Workspaces() {
       cell: ({ retention_days: days }) => `${count(days)} days`,
     },
     { name: 'Created', width: '112px', numeric: true, wide: true, cell: ({ created_at: at }) => <Day at={at} /> },
-    {
-      name: 'Change',
-      width: '152px',
-      numeric: true,
-      cell: (one) => (
-        <span class="acts">
-          <button type="button" class="quiet" onClick={() => setEditing(one)} aria-label={`Edit ${one.name}`}>
-            Edit
-          </button>
-          <button type="button" class="quiet" onClick={() => setRemoving(one)} aria-label={`Delete ${one.name}`}>
-            Delete
-          </button>
-        </span>
-      ),
-    },
+    ...(may('workspaces.write') ? [changes] : []),
   ];
   const empty = (
     <Empty name="No workspaces yet" first={first} command={'npx parley workspaces create shop'}>

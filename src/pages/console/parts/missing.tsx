@@ -1,6 +1,7 @@
 /** Pages for addresses that lead nowhere: to a thing that is not there, or with a part that cannot be read. */
 import type { ComponentChildren } from 'preact';
 import type { ApiFailure } from '../api.ts';
+import { drawnFor } from '../person.ts';
 import { inWorkspace, pathOf, workspaceId } from '../route.ts';
 import { Empty } from './empty.tsx';
 import { Failure } from './failure.tsx';
@@ -34,6 +35,23 @@ export function Lost({ name, children, to }: Options) {
   );
 }
 
+/** A page that the person's role does not permit. */
+export const NotPermitted = () => (
+  <>
+    <Head name="Your role does not permit this" />
+    <Empty
+      name={`You are signed in as ${drawnFor.value?.role ?? 'nobody'}`}
+      first={
+        <a class="button" href={pathOf()}>
+          To the console
+        </a>
+      }
+    >
+      An owner can change your role on the page People.
+    </Empty>
+  </>
+);
+
 interface UnreadOptions {
   /** The kind of thing, as in "assistant". */
   readonly what: string;
@@ -52,6 +70,7 @@ export function Unread({ what, list, failure, again }: UnreadOptions) {
         The address may be wrong, or the {what} was deleted, or belongs to another workspace.
       </Lost>
     );
+  if (failure.code === 'role_not_permitted') return <NotPermitted />;
   return (
     <>
       <Head name={`The ${what} could not be read`} above={list} />

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { connection } from '../feed.ts';
 import { leaveConsole } from '../leaving.ts';
+import { mayRead } from '../may.ts';
 import { person } from '../person.ts';
 import { announced } from '../arrival.ts';
 import { address, go, pathOf, segments, workspaceId } from '../route.ts';
@@ -29,6 +30,8 @@ const ofInstallation = [
 /** The workspace whose pages the navigation leads to, also from a page of the installation. */
 const lastWorkspace = { id: null as string | null };
 
+const isPermitted = ([page]: readonly [string, string]): boolean => mayRead(page);
+
 export function Shell({ children }: { children: ComponentChildren }) {
   useEffect(() => void (workspaces.peek() === null && readWorkspaces()), []);
   lastWorkspace.id = workspaceId.value ?? lastWorkspace.id ?? workspaces.value?.[0]?.id ?? null;
@@ -53,13 +56,13 @@ export function Shell({ children }: { children: ComponentChildren }) {
         </a>
         {workspace !== null && <Switcher id={workspace} />}
         {workspace !== null &&
-          ofWorkspace.map(([path, name]) => (
+          ofWorkspace.filter(isPermitted).map(([path, name]) => (
             <a key={path} href={pathOf(workspace, path)} aria-current={here(path)}>
               {name}
             </a>
           ))}
         <hr />
-        {ofInstallation.map(([path, name]) => (
+        {ofInstallation.filter(isPermitted).map(([path, name]) => (
           <a key={path} href={pathOf(path)} aria-current={here(path)}>
             {name}
           </a>

@@ -1,0 +1,136 @@
+/** People in the console: invited with a role, their role changed, blocked; and what each role is shown. */
+import type { Test } from 'tap';
+import type { Page } from 'playwright-core';
+import { openPage, patience, type Opened } from '../../browser.ts';
+import { roles, type Role } from '../../../src/base/roles.ts';
+import { findings, settled, within, type Console, type Furnished } from './console.ts';
+
+export async function people(t: Test, console: Console, full: Furnished): Promise<void> {
+  await within(t, console, 'an owner invites a colleague with a role, changes it, and blocks the colleague', invited);
+  for (const role of roles)
+    await t.test(`the console shows only what the role ${role} permits`, (t) => shownTo(t, console, full, role));
+}
+
+/** A page of a person who has signed in by a link. */
+async function signedIn({ house, browser }: Console, url: string): Promise<Opened> {
+  const opened = await openPage(browser, { origin: house.url, width: 1440, height: 900, colorScheme: 'light' });
+  const link = new URL(url);
+  opened.page.setDefaultTimeout(patience);
+  await opened.page.goto(`${house.url}${link.pathname}${link.hash}`);
+  await opened.page.getByRole('button', { name: 'Sign in' }).click();
+  await opened.page.getByRole('navigation', { name: 'Console' }).waitFor();
+  return opened;
+}
+
+async function invited(t: Test, page: Page, console: Console): Promise<void> {
+  await page.goto(console.url('people'));
+  await page.getByRole('button', { name: 'Invite a colleague' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name', { exact: true }).fill('Edith');
+  await dialog.getByLabel('Role', { exact: true }).selectOption('attendant');
+  await dialog.getByLabel('In', { exact: true }).selectOption(console.house.workspaceId);
+  t.same(await findings(page), []);
+  await page.keyboard.press('Enter');
+  await dialog.getByText('signs in as attendant in').waitFor();
+  const url = (await dialog.locator('.once').textContent())!;
+  await dialog.getByRole('button', { name: 'Done' }).click();
+
+  const edith = await signedIn(console, url);
+  t.same(await navigationOf(edith.page), ['Live', 'Assistants', 'Sessions', 'Workspaces']);
+
+  await page.reload();
+  const row = page.getByRole('table', { name: 'People' }).getByRole('row', { name: /Edith/ });
+  await row.getByText('attendant').waitFor();
+  await row.getByRole('button', { name: 'Change the role of Edith' }).click();
+  await dialog.getByLabel('Role', { exact: true }).selectOption('viewer');
+  await dialog.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('viewer').waitFor();
+  await edith.page.reload();
+  await edith.page.getByRole('link', { name: 'Usage' }).waitFor();
+
+  await row.getByRole('button', { name: 'Block Edith' }).click();
+  await dialog.getByText('All sign-ins of Edith end at once').waitFor();
+  await dialog.getByRole('button', { name: 'Block' }).click();
+  await row.getByText('blocked').waitFor();
+  await edith.page.reload();
+  await edith.page.getByLabel('Operator token').waitFor();
+  await edith.context.close();
+  await row.getByRole('button', { name: 'Unblock Edith' }).click();
+  await dialog.getByRole('button', { name: 'Unblock' }).click();
+  await row.getByRole('button', { name: 'Block Edith' }).waitFor();
+}
+
+const navigationOf = (page: Page): Promise<string[]> =>
+  page.locator('nav[aria-label="Console"] > a:not(.brand)').allTextContents();
+
+const buildersOnly = ['Create assistant', 'Create tool', 'Save', 'Publish', 'Unpublish', 'Disable'];
+const ownersOnly = ['Create key', 'Enter credential', 'Create workspace', 'Edit', 'Erase'];
+
+/** Buttons that each role is not shown, on the pages that it may read. */
+const withheld: Readonly<Record<Role, readonly string[]>> = {
+  owner: [],
+  editor: ownersOnly,
+  attendant: [...ownersOnly, ...buildersOnly],
+  viewer: [...ownersOnly, ...buildersOnly, 'End'],
+};
+
+async function shownTo(t: Test, console: Console, full: Furnished, role: Role): Promise<void> {
+  const { house } = console;
+  const { json } = await house.console('/sign-in-links', { body: { name: `An ${role}`, role } });
+  const { page, context, complaints } = await signedIn(console, json.url);
+  const w = house.workspaceId;
+  const permitted: string[] = [];
+  const buttons = new Set<string>();
+  for (const path of [
+    ...['live', 'assistants', 'tools', 'keys', 'sessions', 'usage', 'credentials'].map((name) => `${w}/${name}`),
+    ...['load', 'workspaces', 'people'],
+    ...[`${w}/assistants/${full.assistant.id}`, `${w}/sessions/${full.session.id}`],
+  ]) {
+    complaints.length = 0;
+    await page.goto(`${house.url}/console/${path}`);
+    await settled(page);
+    const isRefused = (await page.getByRole('heading', { name: 'Your role does not permit this' }).count()) > 0;
+    if (!isRefused) permitted.push(path.replace(/^wks_\w+\//, '').replace(/\/.*/, ' '));
+    for (const name of await page.locator('main button:visible, main a.button:visible').allTextContents())
+      buttons.add(name);
+    t.same(complaints, [], `${path} asks for nothing that is refused`);
+  }
+  t.same(permitted, expected[role]);
+  t.same(
+    withheld[role].filter((name) => buttons.has(name)),
+    [],
+    'no button that would be refused',
+  );
+  const others = new Set(Object.values(withheld).flat());
+  t.same(
+    [...others].filter((name) => !withheld[role].includes(name) && !buttons.has(name) && !never.includes(name)),
+    [],
+    'each button that the role permits',
+  );
+  await context.close();
+}
+
+/** Buttons that the pages of the test show in another state only. */
+const never = ['Publish', 'Disable', 'Create tool'];
+
+const all = [
+  'live',
+  'assistants',
+  'tools',
+  'keys',
+  'sessions',
+  'usage',
+  'credentials',
+  'load',
+  'workspaces',
+  'people',
+  'assistants ',
+  'sessions ',
+];
+const without = (...names: readonly string[]): readonly string[] => all.filter((name) => !names.includes(name));
+const expected: Readonly<Record<Role, readonly string[]>> = {
+  owner: all,
+  editor: without('keys', 'people'),
+  attendant: without('tools', 'keys', 'usage', 'credentials', 'load', 'people'),
+  viewer: without('tools', 'keys', 'credentials', 'people'),
+};
