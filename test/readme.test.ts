@@ -82,27 +82,16 @@ t.test(
   },
 );
 
-t.test(
-  'every metric that an operator is told to watch is one of the server, and so is each value of its labels',
-  async (t) => {
-    const advised = read('docs/operating.md');
-    const kept = read('src/base/metrics.ts');
-    const names = [...advised.matchAll(/parley_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''));
-    t.ok(names.length > 0);
-    t.same(
-      names.filter((name) => !kept.includes(`'${name}'`)),
-      [],
-    );
-    const values = [...advised.matchAll(/(?:reason|outcome)!?=?~"([^"]+)"/g)].flatMap(([, listed]) =>
-      listed!.split('\\|'),
-    );
-    t.ok(values.length > 0);
-    t.same(
-      values.filter((value) => !kept.includes(`'${value}'`)),
-      [],
-    );
-  },
-);
+t.test('every metric that docs/operating.md names is one of the server', async (t) => {
+  const advised = read('docs/operating.md');
+  const kept = read('src/base/metrics.ts');
+  const names = [...advised.matchAll(/parley_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''));
+  t.ok(names.length > 0);
+  t.same(
+    names.filter((name) => !kept.includes(`'${name}'`)),
+    [],
+  );
+});
 
 t.test('the house has a place for every file and folder of the source', async (t) => {
   const house = read('docs/house.md');
