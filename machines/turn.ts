@@ -2,9 +2,10 @@
  * A turn: a message and its reply (contract 6), from the request to the model to the stored end. Pieces of text never
  * pass through the machine: they are logged, stored and sent beside it.
  *
- * `waiting` has no output; `starting` has output that is not stored yet; in `answering` the chat has been answered with
- * a stream. `sealing` stores the end and `withdrawing` removes all traces. If another process owns the turn, only the
- * store knows its end: `asking` before the chat was answered, `following` after that. The other states are final.
+ * `waiting` and `retrying` (another model is asked, contract 19) have no output; `starting` has output that is not stored
+ * yet; in `answering` the chat has been answered with a stream. `sealing` stores the end and `withdrawing` removes all
+ * traces. If another process owns the turn, only the store knows its end: `asking` before the chat was answered,
+ * `following` after that. The other states are final.
  *
  * A round of the model may end in tool calls (contract 13): in `calling` they are stored together, then sent, and the
  * model gets the next request once each has a stored result. A turn with a stored tool call is never withdrawn. If some
@@ -20,6 +21,7 @@ import { versionAfter, type MachineKind, type Migration } from './version.ts';
 const migrations: readonly Migration[] = [
   ({ state, context }) => ({ state, context: { ...(context as object), spoken: false } }),
   ({ state, context }) => ({ state, context: { ...(context as object), called: false } }),
+  ({ state, context }) => ({ state, context: { ...(context as object), fallbacks: 0 } }),
 ];
 export const turnVersion = versionAfter(migrations);
 
@@ -54,6 +56,8 @@ export interface TurnContext {
   readonly begun: boolean;
   /** Whether tool calls are stored. */
   readonly called: boolean;
+  /** Models that are left for a failure before any output. */
+  readonly fallbacks: number;
   /**
    * The end that is being stored; null before. In `voicing`, the reason why the spoken answer is incomplete; null if it
    * is complete.
@@ -93,8 +97,8 @@ export type TurnEvent =
   | { type: 'answered'; at: number }
   /** Each call has a stored result, except those that wait for the caller. */
   | { type: 'awaited'; at: number }
-  /** The provider failed. */
-  | { type: 'failed'; at: number; reason: string }
+  /** The provider failed. `said`: a listener has got text of the answer; absent if not. */
+  | { type: 'failed'; at: number; reason: string; said?: true }
   /** The output is longer than a turn may be. */
   | { type: 'overflow'; at: number }
   | { type: 'stop'; at: number; reason: TurnStop }
@@ -146,8 +150,9 @@ export type TurnOutcome =
   /** Store the round's calls, then send them. */
   | { type: 'calls.store' }
   | { type: 'calls.send' }
-  /** Send the next request to the model, with the results. */
+  /** Send the model the next request, with the results; or send the next model the first request. */
   | { type: 'model.ask' }
+  | { type: 'model.next' }
   /** Cancel the request to the model and the tool calls. */
   | { type: 'model.cancel' }
   | { type: 'chat.begun' }
@@ -170,17 +175,19 @@ export type TurnOutcome =
 export interface NewTurn {
   readonly runsUntil: number;
   readonly shared: boolean;
-  /** False if it is left out. */
+  /** False and 0 if they are left out. */
   readonly spoken?: boolean;
+  readonly fallbacks?: number;
 }
 
 /** The context of a new turn. */
-export const begunTurn = ({ runsUntil, shared, spoken = false }: NewTurn): TurnContext => ({
+export const begunTurn = ({ runsUntil, shared, spoken = false, fallbacks = 0 }: NewTurn): TurnContext => ({
   runsUntil,
   shared,
   spoken,
   begun: false,
   called: false,
+  fallbacks,
   ending: null,
   asStored: false,
   fenced: false,
@@ -278,6 +285,31 @@ const whileAnswering = {
   ],
 } as const;
 
+/** The states in which a model is asked and nothing is said yet. */
+const whileSilent = {
+  ...whileUnanswered,
+  output: { target: 'starting', actions: 'append' },
+  ...whileListenedTo,
+  ended: whileAnswering.ended,
+  called: whileAnswering.called,
+  failed: [
+    { guard: 'hasFallback', target: 'retrying', actions: ['reportProvider', 'noteFallback', 'askNext'] },
+    whileAnswering.failed[0],
+    { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
+  ],
+  fault: { target: 'withdrawing', actions: ['reportFault', ...withdraw('unavailable')] },
+  stop: [
+    untold,
+    { guard: 'isDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] },
+    ...requested,
+  ],
+  tick: [
+    whileAnswering.tick[0],
+    { guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] },
+    unchanged,
+  ],
+} as const;
+
 /** The states in which readers know of the turn and its end is not being stored. */
 const whileBegun = {
   // Readers do not wait for a store that has certainly not taken the text: they get the end, and what is stored is
@@ -300,6 +332,7 @@ export const turnMachine = setup({
   guards: {
     isOverdue: ({ context, event }) => event.at >= context.runsUntil,
     hasCalled: ({ context }) => context.called,
+    hasFallback: ({ context, event }) => context.fallbacks > 0 && event.type === 'failed' && !event.said,
     isUnbegunDrain: ({ context, event }) => !context.begun && event.type === 'stop' && event.reason === 'drain',
     isUnbegunOverdue: ({ context, event }) => !context.begun && event.at >= context.runsUntil,
     isHidden: ({ context }) => context.spoken && !context.begun,
@@ -343,6 +376,8 @@ export const turnMachine = setup({
     store: emit({ type: 'calls.store' }),
     send: emit({ type: 'calls.send' }),
     ask: emit({ type: 'model.ask' }),
+    askNext: emit({ type: 'model.next' }),
+    noteFallback: assign(({ context }) => ({ fallbacks: context.fallbacks - 1 })),
     noteCalled: assign({ called: true }),
     noteCut: assign(({ event }) => ({ ending: event.type === 'ended' ? event.cut! : null })),
     cancel: emit({ type: 'model.cancel' }),
@@ -409,31 +444,8 @@ export const turnMachine = setup({
     tick: unchanged,
   },
   states: {
-    waiting: {
-      description: 'The model has said nothing yet; a failure leaves nothing behind.',
-      on: {
-        ...whileUnanswered,
-        output: { target: 'starting', actions: 'append' },
-        ...whileListenedTo,
-        ended: whileAnswering.ended,
-        called: whileAnswering.called,
-        failed: [
-          whileAnswering.failed[0],
-          { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
-        ],
-        fault: { target: 'withdrawing', actions: ['reportFault', ...withdraw('unavailable')] },
-        stop: [
-          untold,
-          { guard: 'isDrain', target: 'withdrawing', actions: ['cancel', report('drain'), ...withdraw('unavailable')] },
-          ...requested,
-        ],
-        tick: [
-          whileAnswering.tick[0],
-          { guard: 'isOverdue', target: 'withdrawing', actions: [...outOfTime, ...withdraw('late')] },
-          unchanged,
-        ],
-      },
-    },
+    waiting: { description: 'The model has said nothing yet; a failure leaves nothing behind.', on: whileSilent },
+    retrying: { description: 'A model has failed before it said anything; the next one is asked.', on: whileSilent },
     starting: {
       description: 'The first output is being stored; nobody sees it before that.',
       on: {

@@ -1,4 +1,5 @@
 /** The one place that constructs things: reads the settings, picks the implementations, listens, and ends in order. */
+import { ModelHealth } from './assistant/model-health.ts';
 import { gzipSync } from 'node:zlib';
 import { WheelClock, type Clock } from './base/clock.ts';
 import { Coalesced } from './base/coalesced.ts';
@@ -116,6 +117,7 @@ export async function serve(config: Config): Promise<void> {
     store,
     host,
     models: openModels(config, clock, http),
+    modelHealth: new ModelHealth(clock),
     voice,
     tools: new ToolClient({ host, store, vault, invoker: toolInvoker(http, clock), clock: time, metrics }),
     vault,

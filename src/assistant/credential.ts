@@ -11,7 +11,7 @@ import type { Credential, ModelSettings, VoiceSettings } from '../store/store.ts
 export const openCredential = (
   workspaceId: string,
   kind: Credential['kind'],
-  { credentialId, provider }: ModelSettings | VoiceSettings,
+  { credentialId, provider }: Pick<ModelSettings | VoiceSettings, 'credentialId' | 'provider'>,
   { host, vault }: { readonly host: { readonly credentials: Credentials }; readonly vault: Vault },
 ): OpenedCredential | Promise<OpenedCredential> =>
   promptly(credentialId === null ? null : host.credentials.of(workspaceId, credentialId), (credential) => {

@@ -3,6 +3,7 @@ import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
 import type {
   ForcedToolCall,
+  ModelFailure,
   ModelStream,
   ModelMessage,
   ModelRequest,
@@ -11,7 +12,7 @@ import type {
 } from '../providers/model.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
 import type { SpanStart } from '../base/tracing.ts';
-import type { Assistant, Message, Session } from '../store/store.ts';
+import type { AskedModel, Assistant, FallbackModel, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
 import { openCredential } from './credential.ts';
 import type { AssistantServices } from './services.ts';
@@ -27,6 +28,14 @@ export interface TurnModel {
   prepare(conversation: readonly Message[], beganAt: number): PreparedRequest | null | Promise<PreparedRequest | null>;
   /** The tools that the last request offered. */
   readonly tools: TurnTools;
+  /** The number of models that are left if the first one fails before any output. */
+  readonly fallbacks: number;
+  /** The model of the last request; null before the first. */
+  readonly asked: AskedModel | null;
+  /** Prepares the next model from now on. */
+  next(): void;
+  /** Notes that the model's answer has ended, or that it failed. */
+  noteEnd(failure: ModelFailure | null): void;
 }
 
 /** A request to the model, ready to be sent. */
@@ -45,6 +54,13 @@ export class AssistantModel implements TurnModel {
   readonly #services: AssistantServices;
   readonly #settings: TurnSettings;
   #tools: AssistantTools | null = null;
+  asked: AskedModel | null = null;
+  /** The models in the order in which they are asked; null without fallbacks, and before the first request. */
+  #order: readonly RankedModel[] | null = null;
+  /** The place among them. */
+  #at = 0;
+  /** Whether the outcome of a fallback is counted. */
+  #counted = false;
 
   constructor(assistant: Assistant, session: Session, services: AssistantServices, settings: TurnSettings) {
     this.#assistant = assistant;
@@ -58,17 +74,68 @@ export class AssistantModel implements TurnModel {
     return (this.#tools ??= new AssistantTools(this.#assistant, this.#session, this.#services, this.#settings));
   }
 
+  get fallbacks(): number {
+    return this.#assistant.model.fallbacks?.length ?? 0;
+  }
+
+  next(): void {
+    this.#at++;
+    this.#counted = false;
+  }
+
+  noteEnd(failure: ModelFailure | null): void {
+    const ranked = this.#order?.[this.#at];
+    // A wish that the provider refuses is no failure of the model.
+    if (ranked === undefined || failure === 'format' || failure === 'forced') return;
+    this.#services.modelHealth.note(ranked.key, failure !== null);
+    if (ranked.fallback === 0 || this.#counted) return;
+    this.#counted = true;
+    this.#services.metrics.modelFallbacks.inc({ outcome: failure === null ? 'answered' : 'failed' });
+  }
+
   prepare(conversation: readonly Message[], beganAt: number): PreparedRequest | null | Promise<PreparedRequest | null> {
+    const { model } = this.#assistant;
+    if (this.#order !== null) {
+      const ranked = this.#order[this.#at]!;
+      return this.#prepare(ranked, ranked.fallback, conversation, beganAt);
+    }
+    if (this.fallbacks === 0) return this.#prepare(model, 0, conversation, beganAt);
+    return this.#ranked([model, ...model.fallbacks!]).then((order) => {
+      this.#order = order;
+      return this.prepare(conversation, beganAt);
+    });
+  }
+
+  /** The models in their order; those that are passed over come last. */
+  async #ranked(models: readonly FallbackModel[]): Promise<RankedModel[]> {
+    const { workspaceId } = this.#assistant;
+    const ranked: RankedModel[] = [];
+    for (const [fallback, { provider, name, credentialId }] of models.entries()) {
+      const access = await openCredential(workspaceId, 'model', { provider, credentialId }, this.#services);
+      ranked.push({ provider, name, credentialId, fallback, key: `${provider} ${access?.baseUrl ?? ''} ${name}` });
+    }
+    const { modelHealth } = this.#services;
+    const isOut = new Set(ranked.filter(({ key }) => modelHealth.isPassedOver(key)));
+    return [...ranked.filter((one) => !isOut.has(one)), ...isOut];
+  }
+
+  #prepare(
+    { provider: providerName, name, credentialId }: FallbackModel,
+    fallback: number,
+    conversation: readonly Message[],
+    beganAt: number,
+  ): PreparedRequest | null | Promise<PreparedRequest | null> {
     const { workspaceId, name: assistantName, model } = this.#assistant;
-    const { provider: providerName, name, temperature, reasoning = 'hidden', historyTokensMax } = model;
+    const { temperature, reasoning = 'hidden', historyTokensMax } = model;
     const { additions } = this.#settings;
+    this.asked = { provider: providerName, name, fallback };
     const own = promptFor(this.#assistant, this.#session, beganAt);
     const systemPrompt = additions === undefined ? own : joined(own, additions.prompt);
     const outputTokensMax = lowerOf(model.outputTokensMax, additions?.outputTokensMax ?? null);
     const provider = this.#services.models.get(providerName);
     if (provider === undefined) return null;
     const credential = provider.needsCredential
-      ? openCredential(workspaceId, 'model', model, this.#services)
+      ? openCredential(workspaceId, 'model', { provider: providerName, credentialId }, this.#services)
       : noCredential;
     return promptly(credential, (access) => {
       if (access === null) return null;
@@ -108,6 +175,12 @@ export class AssistantModel implements TurnModel {
         : prepared;
     });
   }
+}
+
+/** A model with its place among the assistant's models, and its name for those that count failures. */
+interface RankedModel extends FallbackModel {
+  readonly fallback: number;
+  readonly key: string;
 }
 
 const noOffers = {};

@@ -2,10 +2,12 @@
 import type { Vault } from '../access/vault.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
+import type { Metrics } from '../base/metrics.ts';
 import type { Log } from '../base/log.ts';
 import type { Credentials } from '../host/credentials.ts';
 import type { ToolRecords } from '../host/tools.ts';
 import type { Models } from '../providers/model.ts';
+import type { ModelHealth } from './model-health.ts';
 import type { ToolClient } from './tool-client.ts';
 
 export interface AssistantServices {
@@ -13,6 +15,8 @@ export interface AssistantServices {
   readonly ids: Ids;
   readonly log: Log;
   readonly models: Models;
+  readonly modelHealth: ModelHealth;
+  readonly metrics: Pick<Metrics, 'modelFallbacks'>;
   readonly tools: ToolClient;
   readonly vault: Vault;
   /** The cached records of the workspace's catalog. */

@@ -232,6 +232,11 @@ export const limits = {
   nameCharactersMax: 200,
   descriptionCharactersMax: 2000,
   feedbackCharactersMax: 1000,
+  /** Failures in a row after which a model is passed over, for how long, and the models that this is known of. */
+  modelFailuresMax: 5,
+  modelPassedOverMs: 30_000,
+  modelsFailingMax: 1000,
+  modelFallbacksMax: 2,
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,
   keyAssistantsMax: 1000,

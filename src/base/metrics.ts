@@ -64,6 +64,7 @@ export interface Metrics {
   readonly voice: VoiceMetrics;
   readonly calls: CallMetrics;
   readonly toolCalls: Counter<'outcome'>;
+  readonly modelFallbacks: Counter<'outcome'>;
   readonly toolSeconds: { observe(seconds: number): void };
   /** Spans that the collector of traces took or refused, or that no room was left for. */
   readonly spans: { inc(outcome: (typeof spanOutcomes)[number], count: number): void };
@@ -154,6 +155,7 @@ export function openMetrics(
     voice: openVoiceMetrics(registers),
     calls: openCallMetrics(registers),
     toolCalls: toolCounter(registers),
+    modelFallbacks: fallbackCounter(registers),
     toolSeconds: new TallyHistogram(
       { name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers },
       answerSeconds,
@@ -233,6 +235,17 @@ function turnCounter(registers: Registry[]): Metrics['turns'] {
   const count = tallyCounter({ name: 'parley_turns_total', help: 'Turns that ended, by how.', registers }, ['outcome']);
   const counts = new Map(turnEnds.map((outcome) => [outcome, count({ outcome })]));
   return { inc: ({ outcome }) => counts.get(outcome)!.inc() };
+}
+
+function fallbackCounter(registers: Registry[]): Counter<'outcome'> {
+  const counter = new Counter({
+    name: 'parley_model_fallbacks_total',
+    help: 'Requests to fallback models.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  for (const outcome of ['answered', 'failed']) counter.inc({ outcome }, 0);
+  return counter;
 }
 
 function limitedCounter(registers: Registry[]): Metrics['limited'] {

@@ -1,4 +1,5 @@
 /** The services that handlers use; `main.ts` constructs them. */
+import type { ModelHealth } from '../assistant/model-health.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
@@ -36,6 +37,7 @@ export interface Services {
   readonly store: Store;
   readonly host: Host;
   readonly models: Models;
+  readonly modelHealth: ModelHealth;
   readonly voice: Voices;
   readonly tools: ToolClient;
   readonly vault: Vault;

@@ -54,6 +54,11 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     temperature: assistant.model.temperature,
     output_tokens_max: assistant.model.outputTokensMax,
     reasoning: assistant.model.reasoning ?? ('hidden' as const),
+    fallbacks: (assistant.model.fallbacks ?? []).map(({ provider, name, credentialId }) => ({
+      provider,
+      name,
+      credential_id: credentialId,
+    })),
   },
   voice: assistant.voice && {
     provider: assistant.voice.provider,
@@ -142,6 +147,9 @@ export const turnView = (turn: Turn, channel: Channel = 'api') => ({
   created_at: turn.createdAt,
   ended_at: turn.endedAt,
 });
+
+/** The console's view also has the model that was asked last; null while the turn streams. */
+export const consoleTurnView = (turn: Turn) => ({ ...turnView(turn, 'console'), model: turn.model ?? null });
 
 /** A caller by its channel: an API key, the console, or a visitor of the link or the widget. */
 export type Channel = Session['channel'];

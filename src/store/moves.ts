@@ -28,6 +28,7 @@ export type MoveRow = [
     events: TurnPast['events'],
     stopId: string | null,
     stoppedBy: ByRow,
+    fallbacks?: number,
   ],
 ];
 
@@ -49,16 +50,18 @@ export function moveRow({
   turn,
 }: Move): MoveRow {
   const row: MoveRow = [seq, atMs, version, event, from, to, outcomes, requestId, byRow(by), snapshot];
-  if (turn !== undefined)
-    row.push([
-      turn.turnId,
-      turn.version,
-      turn.runsUntil,
-      turn.shared,
-      turn.events,
-      turn.stoppedBy.requestId,
-      byRow(turn.stoppedBy.by),
-    ]);
+  if (turn === undefined) return row;
+  const past: NonNullable<MoveRow[10]> = [
+    turn.turnId,
+    turn.version,
+    turn.runsUntil,
+    turn.shared,
+    turn.events,
+    turn.stoppedBy.requestId,
+    byRow(turn.stoppedBy.by),
+  ];
+  if (turn.fallbacks !== undefined) past.push(turn.fallbacks);
+  row.push(past);
   return row;
 }
 
@@ -78,7 +81,7 @@ export function moveOfRow([
   const cause = { requestId, by: byOfRow(by) };
   const move = { seq, atMs, version, event, from, to, outcomes, cause, snapshot };
   if (turn === undefined) return move;
-  const [turnId, turnVersion, runsUntil, shared, events, stopId, stoppedBy] = turn;
+  const [turnId, turnVersion, runsUntil, shared, events, stopId, stoppedBy, fallbacks] = turn;
   return {
     ...move,
     turn: {
@@ -88,6 +91,7 @@ export function moveOfRow([
       shared,
       events,
       stoppedBy: { requestId: stopId, by: byOfRow(stoppedBy) },
+      ...(fallbacks !== undefined && { fallbacks }),
     },
   };
 }

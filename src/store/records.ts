@@ -77,6 +77,8 @@ export interface TurnPast {
   readonly shared: boolean;
   /** Left out for a turn that no call speaks. */
   readonly spoken?: boolean;
+  /** Left out for a turn without fallback models. */
+  readonly fallbacks?: number;
   /** The events that moved the machine, oldest first, with their fields: the first `turnEventsKept`. */
   readonly events: readonly { readonly type: string; readonly at: number }[];
   /** The cause of the stop among them; its fields are `null` without a cause or without a stop. */
@@ -113,7 +115,11 @@ export interface ModelSettings {
   readonly outputTokensMax: number | null;
   /** Whether the model's reasoning is shown. Absent in rows of versions that had no such setting: hidden. */
   readonly reasoning?: 'hidden' | 'shown';
+  /** Models that are asked where it fails before any output. Absent in rows of versions without fallbacks. */
+  readonly fallbacks?: readonly FallbackModel[];
 }
+
+export type FallbackModel = Pick<ModelSettings, 'provider' | 'name' | 'credentialId'>;
 
 export interface VoiceSettings {
   readonly provider: string;
@@ -395,6 +401,8 @@ export interface Turn {
   readonly outputTokens: number;
   /** Input tokens that the provider read from its cache. Absent for none. */
   readonly cachedInputTokens?: number;
+  /** Absent in flight, in turns whose process died, and in rows of versions that did not keep it. */
+  readonly model?: AskedModel;
   readonly createdAt: number;
   readonly endedAt: number | null;
   /** Set by a read, and only there, once a request that joined the turn was answered with it (`TurnStore.claim`). */
@@ -419,6 +427,13 @@ export interface Turn {
   readonly calls?: { readonly made: number; readonly sent: number };
   /** The turn's span, as a header `traceparent` (contract 16). Absent while traces are off. */
   readonly traceparent?: string;
+}
+
+/** The model that a turn asked last: 0 for the assistant's own, else the place among its fallbacks, from 1. */
+export interface AskedModel {
+  readonly provider: string;
+  readonly name: string;
+  readonly fallback: number;
 }
 
 /** The index of a turn's first message. */

@@ -75,6 +75,7 @@ export const sessionShape = new RecordShape(
   ['machine', machine],
   ...['mark', 'link', 'historyLeftOut', 'call', 'pending', 'opening'],
 );
+const model = new RecordShape('provider', 'name', 'fallback');
 const turn = new RecordShape(
   ...[
     'id',
@@ -94,8 +95,9 @@ const turn = new RecordShape(
     'unasked',
     'calls',
     'cachedInputTokens',
-    'traceparent',
   ],
+  ...([['model', model]] as const),
+  ...['traceparent'],
 );
 
 const message = new RecordShape(

@@ -22,21 +22,32 @@ export class TurnEventLog {
   readonly runsUntil: number;
   readonly shared: boolean;
   readonly spoken: boolean;
+  readonly fallbacks: number;
   readonly events: TurnEvent[] = [];
   /** The cause of the stop; `nobody` without a stop. */
   stoppedBy = nobody;
 
-  constructor(turnId: string, { runsUntil, shared, spoken = false }: NewTurn) {
+  constructor(turnId: string, { runsUntil, shared, spoken = false, fallbacks = 0 }: NewTurn) {
     this.turnId = turnId;
     this.runsUntil = runsUntil;
     this.shared = shared;
     this.spoken = spoken;
+    this.fallbacks = fallbacks;
   }
 
   /** The events so far, for a step that stores them. */
   past(): TurnPast {
-    const { turnId, version, runsUntil, shared, spoken, events, stoppedBy } = this;
-    return { turnId, version, runsUntil, shared, events: events.slice(), stoppedBy, ...(spoken && { spoken }) };
+    const { turnId, version, runsUntil, shared, spoken, fallbacks, events, stoppedBy } = this;
+    return {
+      turnId,
+      version,
+      runsUntil,
+      shared,
+      events: events.slice(),
+      stoppedBy,
+      ...(spoken && { spoken }),
+      ...(fallbacks > 0 && { fallbacks }),
+    };
   }
 
   /**

@@ -10,6 +10,7 @@ import {
   StoreUnavailable,
   type AmendedMessage,
   type AppendResult,
+  type AskedModel,
   type Cause,
   type HeardVoice,
   type Message,
@@ -122,6 +123,8 @@ export interface EndedTurn {
   readonly heard: Heard | null;
   /** Null if no tool was called. */
   readonly calls: CallsMade | null;
+  /** The model that was asked last; null if none was. */
+  readonly model: AskedModel | null;
 }
 
 /** The calls of tools of a turn that ends. */

@@ -47,6 +47,8 @@ export class ModelRounds implements ModelSink {
   /** The text of a spoken reply so far, and its code points. */
   #said = '';
   #saidPoints = 0;
+  /** Messages that were left out of the request under way. */
+  #leftOut = 0;
   readonly #whole = new WholePoints();
   /** The newest round's; null while traces are off. */
   #trace: RoundTrace | null = null;
@@ -63,6 +65,22 @@ export class ModelRounds implements ModelSink {
     if (approved === null) return this.ask();
     this.calls = this.#newCalls(approved);
     this.#turn.answered('called');
+  }
+
+  /** Whether a listener, or the log, has got text. */
+  get hasSaid(): boolean {
+    return this.#saidPoints > 0 || this.#log.length > 0;
+  }
+
+  /** Sends the request to the next model, as if the one before it had not been asked. */
+  askNext(): void {
+    this.model = this.calls = null;
+    this.counted = this.#spent;
+    this.#whole.rest();
+    this.#parts.steps.noteLeftOut(-this.#leftOut);
+    this.#leftOut = 0;
+    this.#parts.model.next();
+    this.ask();
   }
 
   ask(): void {
@@ -116,6 +134,7 @@ export class ModelRounds implements ModelSink {
   }
 
   noteLeftOut(messages: number): void {
+    this.#leftOut += messages;
     this.#parts.steps.noteLeftOut(messages);
   }
 
@@ -142,7 +161,8 @@ export class ModelRounds implements ModelSink {
   end(cut?: AnswerCut): void {
     this.#trace?.answered(cut);
     if (!this.#turn.listens) return;
-    const { speaker } = this.#parts;
+    const { model, speaker } = this.#parts;
+    model.noteEnd(null);
     const rest = this.#whole.rest();
     if (rest !== '' && speaker === null) this.#log.append(rest);
     else if (rest !== '') speaker!.text(rest);
@@ -153,6 +173,7 @@ export class ModelRounds implements ModelSink {
 
   failed(reason: ModelFailure): void {
     this.#trace?.end({ error: reason });
+    this.#parts.model.noteEnd(reason);
     this.#turn.failed(reason);
   }
 

@@ -41,7 +41,7 @@ import {
 import type { TurnInFlight } from './in-flight.ts';
 import { causeOf, TurnEventLog } from './event-log.ts';
 import { ModelRounds, type RoundEvents } from './rounds.ts';
-import { awaitingEnd, final, listening, running, storing } from './states.ts';
+import { awaitingEnd, final, listening, running, silent, storing } from './states.ts';
 import { StoredPieces } from './stored-pieces.ts';
 import { TurnLog, type TurnEnd } from './log.ts';
 import { Writer, type WriterEvents } from './writer.ts';
@@ -108,7 +108,12 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     const nowMs = clock.now();
     this.#time = steadyTime(clock);
     this.begun = new Promise((resolve) => (this.#announceBegun = resolve));
-    this.#events = new TurnEventLog(turnId, { runsUntil: nowMs + turnMsMax, shared, spoken: speaker !== null });
+    this.#events = new TurnEventLog(turnId, {
+      runsUntil: nowMs + turnMsMax,
+      shared,
+      spoken: speaker !== null,
+      fallbacks: parts.model.fallbacks,
+    });
     const snapshot = { version: turnVersion, state: 'waiting', context: begunTurn(this.#events) };
     this.machine = openActor(turnKind, { snapshot }, this.identity, inspector);
     this.#guard(() => inspector.life('activated', this.identity, this.machine));
@@ -187,7 +192,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     if (speaker !== null) return this.#guard(() => speaker.text(text));
     this.log.append(text);
     this.#writer.note();
-    if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
+    if (silent.has(this.machine.state)) this.#send({ type: 'output', at: this.#now });
     else this.#writer.begin();
   }
 
@@ -229,7 +234,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     if (!storing.has(this.machine.state)) return Promise.resolve(false);
     this.log.append(piece);
     const stored = this.#supply.stored(this.log.length);
-    if (this.machine.state === 'waiting') this.#send({ type: 'output', at: this.#now });
+    if (silent.has(this.machine.state)) this.#send({ type: 'output', at: this.#now });
     else this.#writer.start();
     return stored;
   }
@@ -252,7 +257,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
   }
 
   failed(reason: ModelFailure): void {
-    this.#send({ type: 'failed', at: this.#now, reason });
+    this.#send({ type: 'failed', at: this.#now, reason, ...(this.#rounds.hasSaid && { said: true }) });
   }
 
   get model(): ModelStream | null {
@@ -382,6 +387,8 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
         return this.#rounds.calls!.send();
       case 'model.ask':
         return this.#rounds.ask();
+      case 'model.next':
+        return this.#rounds.askNext();
       case 'model.cancel':
         return this.#rounds.cancel();
       case 'chat.begun':
@@ -466,6 +473,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
         cause,
         heard,
         calls,
+        model: this.#parts.model.asked,
       });
     } catch (error) {
       this.#tries++;

@@ -3,7 +3,9 @@ import type { TurnContext } from '../../machines/turn.ts';
 import type { TurnStatus } from './ports.ts';
 
 /** The states in which the turn takes the model's output. */
-export const listening: ReadonlySet<string> = new Set(['waiting', 'starting', 'answering']);
+export const listening: ReadonlySet<string> = new Set(['waiting', 'retrying', 'starting', 'answering']);
+/** The states in which there is no output. */
+export const silent: ReadonlySet<string> = new Set(['waiting', 'retrying']);
 /** The states in which the turn's time runs. */
 export const running: ReadonlySet<string> = new Set([...listening, 'calling']);
 /** The states in which output is stored. */

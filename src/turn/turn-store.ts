@@ -178,7 +178,17 @@ export class StoredTurnSteps implements TurnSteps {
     this.#releasing = null;
   }
 
-  async finish({ result, tail, usage, log, past, cause, heard, calls }: EndedTurn): Promise<'fenced' | ModelUsage> {
+  async finish({
+    result,
+    tail,
+    usage,
+    log,
+    past,
+    cause,
+    heard,
+    calls,
+    model,
+  }: EndedTurn): Promise<'fenced' | ModelUsage> {
     const { clock, histories } = this.#parts;
     const { before, userMessage, basis, historyTokensMax } = this.#begun;
     const made = calls?.made ?? [];
@@ -204,6 +214,7 @@ export class StoredTurnSteps implements TurnSteps {
     turn.outputTokens = outputTokens;
     if (cachedInputTokens) turn.cachedInputTokens = cachedInputTokens;
     turn.endedAt = secondsOf(nowMs);
+    if (model !== null) turn.model = model;
     if (calls !== null) turn.calls = { made: made.length, sent: calls.sent };
     const message = messageOf(turn, turn.messageId, 'assistant', '', {
       status: status === 'completed' ? status : 'partial',

@@ -145,6 +145,7 @@ const settings = {
     temperature: 0.5,
     output_tokens_max: 100,
     reasoning: 'shown',
+    fallbacks: [],
   },
   voice: { provider: 'openai', name: 'tts', transcription_name: null, voice: 'warm', credential_id: null },
   link: {

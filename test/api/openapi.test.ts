@@ -111,6 +111,7 @@ POST /console/api/workspaces/{w}/sessions/{id}/end
 DELETE /console/api/workspaces/{w}/sessions/{id}
 DELETE /console/api/workspaces/{w}/visitors/{visitor_id}
 POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
+GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
 GET /console/api/workspaces/{w}/usage
 GET /console/api/workspaces/{w}/sessions/{id}/history

@@ -218,6 +218,7 @@ const story = [
     'sessions/{id}/transcript',
     'usage',
     'sessions/{id}/history',
+    'sessions/{id}/turns/{turn_id}',
     'sessions/{id}/turns/{turn_id}/history',
     'keys/{id}/history',
     'assistants/{id}/history',

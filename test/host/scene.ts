@@ -36,12 +36,18 @@ export class StagedModel implements TurnModel {
   sink: ModelSink | null = null;
   cancelled = false;
   readonly tools = noTools;
+  readonly fallbacks = 0;
+  readonly asked = null;
   readonly #says: (sink: ModelSink) => void;
 
   /** `says`: what it says at once. */
   constructor(says: (sink: ModelSink) => void = () => {}) {
     this.#says = says;
   }
+
+  next(): void {}
+
+  noteEnd(): void {}
 
   prepare(conversation: readonly Message[]): PreparedRequest {
     this.conversation = conversation;

@@ -231,7 +231,7 @@ const turn: Walk<TurnEvent, TurnContext> = {
   ],
   final: overStates,
   // Only a turn that is spoken waits for a listener.
-  unreached: ['voicing'],
+  unreached: ['voicing', 'retrying'],
   invariants: {
     'a chat that was answered with a stream is not withdrawn': (state, context) =>
       !context.begun || (state !== 'withdrawing' && state !== 'withdrawn'),
@@ -271,11 +271,24 @@ const spokenTurn: Walk<TurnEvent, TurnContext> = {
     { type: 'tick', at: limit },
   ],
   final: overStates,
-  unreached: ['asking', 'following'],
+  unreached: ['asking', 'following', 'retrying'],
   invariants: {
     'the model is not read past the time limit': (state, _, last) =>
       last?.type !== 'tick' || !['waiting', 'starting', 'answering'].includes(state),
     'an end is being stored in sealing': (state, { ending }) => state !== 'sealing' || ending !== null,
+  },
+};
+
+const turnWithFallbacks: Walk<TurnEvent, TurnContext> = {
+  ...turn,
+  input: { runsUntil: limit, shared: true, fallbacks: 2 },
+  unreached: ['voicing'],
+  invariants: {
+    ...turn.invariants,
+    'no other model is asked once the chat was answered': (state, { begun }) => state !== 'retrying' || !begun,
+    'a model is asked at most once': (state, { fallbacks }) => state !== 'retrying' || fallbacks < 2,
+    'the chat is refused for its model only when all have failed': (state, { fallbacks, refusal }, last) =>
+      state !== 'withdrawing' || refusal !== 'withdrawn' || last?.type !== 'failed' || fallbacks === 0,
   },
 };
 
@@ -421,6 +434,7 @@ walk('assistant', assistant);
 walk('socket', socket);
 walk('turn', turn);
 walk('spoken turn', spokenTurn);
+walk('turn with fallbacks', turnWithFallbacks);
 walk('call', call);
 walk('reply', reply);
 walk('visitor', visitor);

@@ -12,7 +12,7 @@ const inputs: Record<string, object> = {
   assistant: { voice: false },
   socket: { tokenUntil: 1_060_000, expiresAt: 2000 },
   visitor: {},
-  turn: { runsUntil: 2000, shared: true, spoken: true },
+  turn: { runsUntil: 2000, shared: true, spoken: true, fallbacks: 1 },
   call: { tokenUntil: 1_060_000, expiresAt: 2000 },
   reply: { greeting: false, early: true },
 };
@@ -68,7 +68,7 @@ for (const [name, { machine, rows }] of Object.entries(machines)) {
       (event) =>
         chosen[name] === undefined || (chosen[name].has(event.type) && (event as { at?: number }).at === 1_000_000),
     );
-    const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 20_000 });
+    const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 60_000 });
     const states = new Set<string>();
     for (const path of paths) {
       const way = path.steps.map((step) => step.event as Event).filter((event) => event.type !== 'xstate.init');

@@ -27,7 +27,7 @@ const stored: TurnEvent = { type: 'stored', at };
 const unstored: TurnEvent = { type: 'unstored', at, fault: 'store_away' };
 const ended: TurnEvent = { type: 'ended', at };
 const endedCut = (cut: AnswerCut): TurnEvent => ({ type: 'ended', at, cut });
-const failed: TurnEvent = { type: 'failed', at, reason: 'cut' };
+const failed = { type: 'failed', at, reason: 'cut' } as const;
 const called: TurnEvent = { type: 'called', at };
 const noted: TurnEvent = { type: 'noted', at };
 const answered: TurnEvent = { type: 'answered', at };
@@ -57,31 +57,9 @@ const cut: TurnEvent = { type: 'cut', at };
 const dropped = (reason: 'provider' | 'voice' | 'ours'): TurnEvent => ({ type: 'dropped', at, reason });
 const unheard: TurnEvent = { type: 'unheard', at };
 const every = [
-  announced,
-  heard,
-  cut,
-  dropped('ours'),
-  unheard,
-  output,
-  stored,
-  unstored,
-  ended,
-  called,
-  noted,
-  answered,
-  awaited,
-  failed,
-  overflow,
-  stop('aborted'),
-  fault,
-  leaseLost,
-  fenced,
-  taken,
-  sealed,
-  unsealed('error'),
-  withdrawn(true),
-  fate('gone'),
-  tick(at),
+  ...[announced, heard, cut, dropped('ours'), unheard, output, stored, unstored, ended],
+  ...[called, noted, answered, awaited, failed, overflow, stop('aborted'), fault, leaseLost],
+  ...[fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)],
 ];
 
 const cancel = { type: 'model.cancel' };
@@ -93,6 +71,7 @@ const refused = (reason: string) => ({ type: 'chat.refused', reason });
 const store = { type: 'calls.store' };
 const send = { type: 'calls.send' };
 const ask = { type: 'model.ask' };
+const next = { type: 'model.next' };
 const left = { type: 'turn.left' };
 const settled = { type: 'settled' };
 const endReaders = { type: 'readers.end' };
@@ -302,10 +281,11 @@ const losses = (from: string): TurnRow[] => [
   { from, context: shared, event: taken, to: 'asking', outcomes: [cancel, follow], changes: waits },
 ];
 
-const rows: TurnRow[] = [
-  { from: 'waiting', context: alone, event: output, to: 'starting', outcomes: [{ type: 'append' }] },
+/** A state in which a model is asked and nothing is said yet. */
+const silence = (from: string): TurnRow[] => [
+  { from, context: alone, event: output, to: 'starting', outcomes: [{ type: 'append' }] },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: ended,
     to: 'sealing',
@@ -313,7 +293,7 @@ const rows: TurnRow[] = [
     changes: { ending: 'completed' },
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: endedCut('length'),
     to: 'sealing',
@@ -321,7 +301,7 @@ const rows: TurnRow[] = [
     changes: { ending: 'length' },
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: failed,
     to: 'withdrawing',
@@ -329,7 +309,7 @@ const rows: TurnRow[] = [
     changes: { refusal: 'withdrawn' },
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: fault,
     to: 'withdrawing',
@@ -337,7 +317,7 @@ const rows: TurnRow[] = [
     changes: unavailable,
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: stop('aborted'),
     to: 'sealing',
@@ -345,7 +325,7 @@ const rows: TurnRow[] = [
     changes: { ending: 'aborted' },
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: stop('expired'),
     to: 'sealing',
@@ -353,7 +333,7 @@ const rows: TurnRow[] = [
     changes: { ending: 'expired' },
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: tick(runsUntil),
     to: 'withdrawing',
@@ -361,16 +341,36 @@ const rows: TurnRow[] = [
     changes: { refusal: 'late' },
   },
   {
-    from: 'waiting',
+    from,
     context: alone,
     event: stop('drain'),
     to: 'withdrawing',
     outcomes: [cancel, faulted('drain'), withdraw],
     changes: unavailable,
   },
-  ...losses('waiting'),
-  ...listened('waiting'),
-  ...replied('waiting'),
+  ...losses(from),
+  ...listened(from),
+  ...replied(from),
+  ...[alone, hidden].map((context) => ({
+    from,
+    context: { ...context, fallbacks: 2 },
+    event: failed,
+    to: 'retrying',
+    outcomes: [providerFailed, next],
+    changes: { fallbacks: 1 },
+  })),
+  {
+    from,
+    context: { ...told, fallbacks: 1 },
+    event: { ...failed, said: true },
+    to: 'voicing',
+    outcomes: [providerFailed, replyOver('provider')],
+  },
+];
+
+const rows: TurnRow[] = [
+  ...silence('waiting'),
+  ...silence('retrying'),
 
   { from: 'starting', context: alone, event: stored, to: 'answering', outcomes: [begin], changes: { begun: true } },
   {
@@ -435,7 +435,7 @@ const rows: TurnRow[] = [
 
   // A reply ends in tool calls, with its first output stored or not; a call that was requested early is sent once the
   // machine gets its event.
-  ...(['waiting', 'starting', 'answering'] as const).flatMap((from): TurnRow[] => [
+  ...(['waiting', 'retrying', 'starting', 'answering'] as const).flatMap((from): TurnRow[] => [
     { from, context: from === 'answering' ? begun : alone, event: called, to: 'calling', outcomes: [store] },
     { from, context: hidden, event: called, to: 'calling', outcomes: [{ type: 'unchanged' }] },
   ]),
@@ -926,6 +926,7 @@ const named = new Set(
 );
 const standing: Readonly<Record<string, TurnContext>> = {
   waiting: alone,
+  retrying: alone,
   starting: alone,
   answering: begun,
   calling: begun,

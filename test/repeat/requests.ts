@@ -176,6 +176,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /console/api/workspaces/{w}/sessions/{id}/call-tokens': nothing,
     'POST /console/api/workspaces/{w}/sessions/{id}/chat': () => ({ message: 'Hello' }),
     'POST /console/api/workspaces/{w}/sessions/{id}/end': nothing,
+    'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}': null,
     'POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort': nothing,
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events': null,
     'GET /console/api/workspaces/{w}/sessions/{id}/history': null,

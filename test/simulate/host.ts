@@ -17,6 +17,7 @@ import { socketTokens } from '../../src/access/socket-tokens.ts';
 import { visitorTokens } from '../../src/access/visitor-tokens.ts';
 import { Voices } from '../../src/providers/voice/voices.ts';
 import { VoiceProcesses } from '../../src/providers/voice/processes.ts';
+import { ModelHealth } from '../../src/assistant/model-health.ts';
 import { openVault } from '../../src/access/vault.ts';
 import { Gate, SimulatedClock } from './clock.ts';
 import { Disk } from './disk.ts';
@@ -142,6 +143,7 @@ export class SimulatedHost {
       host,
       models,
       vault,
+      modelHealth: new ModelHealth(clock),
       tools,
       ...rest,
       ...voiced,

@@ -45,9 +45,9 @@ async function scene(
 t.test('requests for an erasure that runs have one receipt', async (t) => {
   const { erasures, erasure, dropped } = await scene(t, 3);
   const receipts = await Promise.all([erasures.erase(erasure, nobody), erasures.erase(erasure, nobody)]);
-  t.same(receipts, Array(2).fill({ sessions: 3, messages: 0, turns: 0 }));
+  t.same(receipts, Array(2).fill({ sessions: 3, messages: 0, turns: 0, feedback: 0 }));
   t.equal(dropped.length, 4, 'this process drops its copies of the sessions and the visitor, once');
-  t.same(await erasures.erase(erasure, nobody), { sessions: 0, messages: 0, turns: 0 });
+  t.same(await erasures.erase(erasure, nobody), { sessions: 0, messages: 0, turns: 0, feedback: 0 });
 });
 
 t.test('a session that another process erases meanwhile is no failure', async (t) => {
@@ -77,7 +77,7 @@ t.test('an erasure that the store cut is continued by the next sweep, with its c
   t.same(faults, [], 'which is reported elsewhere');
   left = Infinity;
   await erasures.resume();
-  t.same(receipt, { sessions: 50, messages: 0, turns: 0 });
+  t.same(receipt, { sessions: 50, messages: 0, turns: 0, feedback: 0 });
   t.same(await store.erasures.unfinished(), []);
 });
 

@@ -66,11 +66,13 @@ export class Stage {
   over = false;
   /** Number of times that the turn's end became known. */
   ends = 0;
+  /** Number of times that the next model was chosen. */
+  nexts = 0;
   /** Number of times that the turn was left. */
   left = 0;
 
   /** `unsure`: as on a store that processes share. */
-  constructor({ unsure = false, inspector = new Inspector(), speaker = null as Speaker | null } = {}) {
+  constructor({ unsure = false, fallbacks = 0, inspector = new Inspector(), speaker = null as Speaker | null } = {}) {
     const step = <Asked, Answer>(steps: Step<Asked, Answer>[], asked: Asked): Promise<Answer> => {
       const made = new Step<Asked, Answer>(asked);
       steps.push(made);
@@ -99,7 +101,14 @@ export class Stage {
         },
         speaker,
         span: null,
-        model: { prepare: () => this.#prepare(), tools: this.tools },
+        model: {
+          prepare: () => this.#prepare(),
+          tools: this.tools,
+          fallbacks,
+          asked: null,
+          next: () => void this.nexts++,
+          noteEnd: () => {},
+        },
         reports: {
           leftOut: () => {},
           providerFailed: (reason) => void this.reasons.push(reason),

@@ -29,6 +29,21 @@ const ModelSettings = Type.Object({
   temperature: Type.Optional(Nullable(Type.Number({ minimum: 0, maximum: 2 }))),
   output_tokens_max: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 1_000_000 }))),
   reasoning: Type.Optional(Reasoning()),
+  fallbacks: Type.Optional(
+    Nullable(
+      Type.Array(
+        Type.Object({
+          provider: Text(64),
+          name: Text(limits.nameCharactersMax),
+          credential_id: Type.Optional(Nullable(Type.String())),
+        }),
+        {
+          maxItems: limits.modelFallbacksMax,
+          description: 'Models that are asked in turn where the model fails before any output of a turn.',
+        },
+      ),
+    ),
+  ),
 });
 
 const VoiceSettings = Type.Object({
@@ -264,6 +279,9 @@ export const ConsoleAssistantView = named(
       temperature: Nullable(Type.Number()),
       output_tokens_max: Nullable(Type.Integer()),
       reasoning: Reasoning(),
+      fallbacks: Type.Array(
+        Type.Object({ provider: Type.String(), name: Type.String(), credential_id: Nullable(Type.String()) }),
+      ),
     }),
     voice: Nullable(
       Type.Object({

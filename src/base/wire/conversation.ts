@@ -144,6 +144,23 @@ export const TurnView = named(
   }),
 );
 
+export const ConsoleTurnView = named(
+  'ConsoleTurn',
+  Type.Object({
+    ...TurnView.properties,
+    model: Nullable(
+      Type.Object(
+        {
+          provider: Type.String(),
+          name: Type.String(),
+          fallback: Type.Integer({ description: "0: the assistant's own model; else the place among its fallbacks." }),
+        },
+        { description: 'The model that was asked last; null while the turn streams.' },
+      ),
+    ),
+  }),
+);
+
 export const MessageView = named(
   'Message',
   Type.Object({

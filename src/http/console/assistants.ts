@@ -13,6 +13,7 @@ import type { Services } from '../../conversation/services.ts';
 import type {
   Assistant,
   Credential,
+  FallbackModel,
   LinkSettings,
   ModelSettings,
   VisitorField,
@@ -33,6 +34,8 @@ import {
   reachWorkspace,
   type ConsoleRequest,
 } from './common.ts';
+
+type FallbackBody = NonNullable<NonNullable<PatchAssistantBody['model']>['fallbacks']>[number];
 
 const unknown = () => new Failure('assistant_not_found');
 
@@ -197,6 +200,15 @@ const mergedModel = (before: ModelSettings, body: PatchAssistantBody['model'] & 
   temperature: kept(body.temperature, before.temperature),
   outputTokensMax: kept(body.output_tokens_max, before.outputTokensMax),
   reasoning: body.reasoning ?? before.reasoning ?? 'hidden',
+  ...(body.fallbacks === undefined
+    ? before.fallbacks && { fallbacks: before.fallbacks }
+    : body.fallbacks && body.fallbacks.length > 0 && { fallbacks: body.fallbacks.map(fallbackOf) }),
+});
+
+const fallbackOf = ({ provider, name, credential_id: credentialId = null }: FallbackBody): FallbackModel => ({
+  provider,
+  name,
+  credentialId,
 });
 
 /** Only where there was a voice before may the provider be left out. */
@@ -231,15 +243,27 @@ async function checkModel(
   if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length)
     throw new Failure('invalid_field', { field: 'visitor_fields' });
   if (body.model !== undefined) {
-    const provider = services.models.get(model.provider);
-    if (provider === undefined) throw new Failure('invalid_field', { field: 'model.provider' });
-    if (provider.accepts !== undefined && !provider.accepts(model.name))
-      throw new Failure('invalid_field', { field: 'model.name' });
-    await checkCredential(workspaceId, 'model', model, services);
+    await checkProvider(workspaceId, model, 'model', services);
+    for (const [index, fallback] of (body.model.fallbacks ?? []).entries())
+      await checkProvider(workspaceId, fallbackOf(fallback), `model.fallbacks.${index}`, services);
   }
   if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
   if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request)))
     throw new Failure('invalid_field', { field: 'tool_ids' });
+}
+
+/** `path`: of the settings in the body. */
+async function checkProvider(
+  workspaceId: string,
+  model: FallbackModel,
+  path: string,
+  services: Services,
+): Promise<void> {
+  const provider = services.models.get(model.provider);
+  if (provider === undefined) throw new Failure('invalid_field', { field: `${path}.provider` });
+  if (provider.accepts !== undefined && !provider.accepts(model.name))
+    throw new Failure('invalid_field', { field: `${path}.name` });
+  await checkCredential(workspaceId, 'model', model, services, path);
 }
 
 /**
@@ -269,11 +293,12 @@ async function checkVoice(workspaceId: string, voice: VoiceSettings, services: S
 async function checkCredential(
   workspaceId: string,
   kind: Credential['kind'],
-  { provider, credentialId }: ModelSettings | VoiceSettings,
+  { provider, credentialId }: FallbackModel | VoiceSettings,
   services: Services,
+  path: string = kind,
 ): Promise<void> {
   if (credentialId === null) return;
   const found = await services.store.catalog.read('credential', workspaceId, credentialId);
   if (found?.record.kind !== kind || found.record.provider !== provider)
-    throw new Failure('invalid_field', { field: `${kind}.credential_id` });
+    throw new Failure('invalid_field', { field: `${path}.credential_id` });
 }

@@ -55,6 +55,16 @@ one that has ended or expired leaves its place at once. Takes no body.`,
       surprises: unknown,
       answer: example.endedTrial,
     },
+    [`GET ${inWorkspace}/sessions/{id}/turns/{turn_id}`]: {
+      does: 'Returns a turn with the model that was asked last: `fallback` 0 is the model of the assistant, 1 and 2 are its `model.fallbacks`. `model` is null while the turn streams, and in turns of earlier versions.',
+      surprises: 'An unknown turn is 404 `turn_not_found`.',
+      answer: {
+        ...example.turn,
+        status: 'completed',
+        stop_reason: 'end',
+        model: { provider: 'openai', name: 'gpt-4.1-mini', fallback: 0 },
+      },
+    },
     [`POST ${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`]: {
       does: 'Aborts a turn in flight of any session of the workspace, and returns it as it ended. Takes no body.',
       repeat: 'Aborting a turn that is over changes nothing.',

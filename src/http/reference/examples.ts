@@ -75,6 +75,7 @@ export const settings = {
     history_tokens_max: 8000,
     output_tokens_max: 1024,
     reasoning: 'hidden',
+    fallbacks: [],
   },
   voice: null,
   link: null,

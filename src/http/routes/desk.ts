@@ -1,6 +1,7 @@
 /** Routes of the console's API beyond its records: trials, and the conversations of a workspace (contract 9). */
 import { getLoad } from '../console/load.ts';
 import * as trials from '../console/trials.ts';
+import { getTurn } from '../console/turn.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
@@ -59,6 +60,11 @@ export const deskRoutes: readonly Route[] = [
     summary: 'Ends a session of the workspace and aborts its turn in flight.',
     success: json(wire.SessionView, 'The session.'),
     errors: sessionErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}`, 'sessions.read', getTurn, {
+    summary: 'Fetches a turn, with the model that was asked.',
+    success: json(wire.ConsoleTurnView, 'The turn.'),
+    errors: turnErrors,
   }),
   operator('POST', `${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, 'sessions.end', trials.abortWorkspaceTurn, {
     summary: 'Aborts a turn in flight of any session of the workspace.',

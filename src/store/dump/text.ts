@@ -7,8 +7,10 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
 import type {
+  AskedModel,
   Assistant,
   Credential,
+  FallbackModel,
   Feedback,
   IdempotencyRecord,
   Key,
@@ -132,6 +134,11 @@ const assistant = record('assistant', {
     temperature: Nullable(Type.Number()),
     outputTokensMax: Nullable(Whole()),
     reasoning: Type.Optional(OneOf('hidden', 'shown')),
+    fallbacks: Type.Optional(
+      Type.Array(
+        Type.Object({ provider: Text(), name: Text(), credentialId: Nullable(Text()) } satisfies Fields<FallbackModel>),
+      ),
+    ),
   } satisfies Fields<ModelSettings>),
   voice: Nullable(
     Type.Object({
@@ -257,6 +264,7 @@ const history = row('history', {
           runsUntil: Whole(),
           shared: Type.Boolean(),
           spoken: Type.Optional(Type.Literal(true)),
+          fallbacks: Type.Optional(Count()),
           events: Type.Array(Type.Object({ type: Name(), at: Millis() }), { maxItems: limits.turnEventsKept }),
           stoppedBy: Cause(),
         } satisfies Fields<TurnPast>),
@@ -303,6 +311,9 @@ const turn = row('turn', {
     inputTokens: Whole(),
     outputTokens: Whole(),
     cachedInputTokens: Type.Optional(Count()),
+    model: Type.Optional(
+      Type.Object({ provider: Text(), name: Text(), fallback: Whole() } satisfies Fields<AskedModel>),
+    ),
     createdAt: Seconds(),
     endedAt: Nullable(Seconds()),
     claimed: Type.Optional(Type.Never()),

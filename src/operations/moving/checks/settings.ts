@@ -76,6 +76,8 @@ function assistantProblem(assistant: Assistant): string | null {
   if (hasVariables && !isTemplate(greeting, visitorFields)) return 'greeting';
   if (new Set(visitorFields.map(({ name }) => name)).size < visitorFields.length) return 'visitor_fields';
   if (!isOneOf(modelProviders, model.provider)) return 'model.provider';
+  const unknown = (model.fallbacks ?? []).findIndex(({ provider }) => !isOneOf(modelProviders, provider));
+  if (unknown >= 0) return `model.fallbacks.${unknown}.provider`;
   return voice === null || isOneOf(voiceProviders, voice.provider) ? null : 'voice.provider';
 }
 
