@@ -8,6 +8,7 @@ import type {
   Basis,
   BeginTurn,
   CreateSession,
+  Erasure,
   Fence,
   Feedback,
   FinishTurn,
@@ -40,9 +41,7 @@ export interface Call {
   readonly learn?: (answer: any) => void;
 }
 
-type ErasureStep = 'beginErasure' | 'eraseSession' | 'forgetTraces' | 'finishErasure' | 'unfinishedErasures';
-
-export type StoreStep = Exclude<StepName, ErasureStep | `catalog.${string}` | 'open' | 'close' | 'watch' | 'noteTime'>;
+export type StoreStep = Exclude<StepName, `catalog.${string}` | 'open' | 'close' | 'watch' | 'noteTime'>;
 
 const call = <S extends StoreStep>(
   verb: S,
@@ -225,7 +224,7 @@ const saveSession: Make = async (known, drawn) => {
     basisOf(known, drawn, version, record.mark),
     move,
   ] as const;
-  return drawn.lasts < 3
+  return drawn.lasts > 1
     ? call('saveSession', false, [...given])
     : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
 };
@@ -242,6 +241,43 @@ const discardSession: Make = async (known, drawn) => {
     drawn.flag ? { scope, key } : null,
   ]);
 };
+
+const ofSession =
+  (make: (known: Known, drawn: Drawn, place: [workspaceId: string, sessionId: string]) => Call): Make =>
+  (known, drawn) => {
+    const session = picked(known.sessions, drawn.pick);
+    const place =
+      session === undefined
+        ? ([known.workspaceId(0), 'no session: {*}'] as const)
+        : ([session.workspaceId, session.id] as const);
+    return make(known, drawn, [...place]);
+  };
+
+/** An erasure of one of a few visitors, or of a session. */
+const erasureOf = (known: Known, { which, near }: Drawn, sessionId: string): Erasure =>
+  near === 0
+    ? { workspaceId: known.workspaceId(which), kind: 'visitor', id: `vis_${which % 2}` }
+    : { workspaceId: known.workspaceId(which), kind: 'session', id: sessionId };
+
+const beginErasure = ofSession((known, drawn, [, id]) =>
+  call('beginErasure', true, [erasureOf(known, drawn, id), known.nowMs]),
+);
+const eraseSession = ofSession((known, drawn, [workspaceId, id]) =>
+  call('eraseSession', true, [{ ...erasureOf(known, drawn, id), workspaceId }, id]),
+);
+const finishErasure = ofSession((known, drawn, [, id]) => call('finishErasure', true, [erasureOf(known, drawn, id)]));
+const forgetTraces = ofSession((_, { flag }, [workspaceId, id]) => {
+  const places = flag ? [{ holder: 'vis_1', seat: null }] : [];
+  return call('forgetTraces', true, [workspaceId, { sessionIds: new Set([id]), places, limits: [] }]);
+});
+
+/** Lists the erasures in one order, since the stores have none. */
+const unfinishedErasures: Make = () => ({
+  verb: 'unfinishedErasures',
+  args: [],
+  timed: false,
+  run: async (store) => (await store.erasures.unfinished()).map((each) => JSON.stringify(each)).sort(),
+});
 
 const beginTurn: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
@@ -515,17 +551,6 @@ const sessions: Make = (known, drawn) => {
   ]);
 };
 
-const ofSession =
-  (make: (known: Known, drawn: Drawn, place: [workspaceId: string, sessionId: string]) => Call): Make =>
-  (known, drawn) => {
-    const session = picked(known.sessions, drawn.pick);
-    const place =
-      session === undefined
-        ? ([known.workspaceId(0), 'no session: {*}'] as const)
-        : ([session.workspaceId, session.id] as const);
-    return make(known, drawn, [...place]);
-  };
-
 const takeBudgets: Make = async (known, { pick, which, lasts, near }) => {
   const workspaceId = known.workspaceId(pick);
   const keyId = known.catalogId('key', which);
@@ -616,7 +641,12 @@ export const storeSteps = {
   createSession,
   saveSession,
   chargeSession,
-  discardSession,
+  discardSession: (known, drawn) => (drawn.lasts > 0 ? discardSession(known, drawn) : eraseSession(known, drawn)),
+  beginErasure,
+  eraseSession,
+  forgetTraces,
+  finishErasure,
+  unfinishedErasures,
   beginTurn,
   appendOutput,
   renewTurn,
@@ -630,7 +660,8 @@ export const storeSteps = {
   takeBudgets,
   readBudgets,
   takeLimits,
-  usedLimits,
+  usedLimits: (known, drawn) =>
+    (drawn.flag ? chosen([forgetTraces, finishErasure], drawn.which) : usedLimits)(known, drawn),
   countUsage,
   usage,
   sweep,
@@ -646,7 +677,10 @@ export const storeSteps = {
   outputAfter: ofTurn(async (known, { near }, { place }) =>
     call('outputAfter', false, [place, await known.position(place, near)]),
   ),
-  confirm: (known, { pick }) => call('confirm', false, [known.workspaceId(pick)]),
+  confirm: (known, drawn) =>
+    drawn.flag
+      ? chosen([beginErasure, unfinishedErasures], drawn.which)(known, drawn)
+      : call('confirm', false, [known.workspaceId(drawn.pick)]),
   turnsInFlight: (known, { pick }) => call('turnsInFlight', false, [known.workspaceId(pick)]),
   messages: ofSession((_, drawn, place) =>
     call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))]),
