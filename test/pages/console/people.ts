@@ -40,18 +40,18 @@ async function invited(t: Test, page: Page, console: Console): Promise<void> {
 
   await page.reload();
   const row = page.getByRole('table', { name: 'People' }).getByRole('row', { name: /Edith/ });
-  await row.getByText('attendant').waitFor();
+  await row.getByText('attendant', { exact: true }).waitFor();
   await row.getByRole('button', { name: 'Change the role of Edith' }).click();
   await dialog.getByLabel('Role', { exact: true }).selectOption('viewer');
   await dialog.getByRole('button', { name: 'Save' }).click();
-  await row.getByText('viewer').waitFor();
+  await row.getByText('viewer', { exact: true }).waitFor();
   await edith.page.reload();
   await edith.page.getByRole('link', { name: 'Usage' }).waitFor();
 
   await row.getByRole('button', { name: 'Block Edith' }).click();
   await dialog.getByText('All sign-ins of Edith end at once').waitFor();
   await dialog.getByRole('button', { name: 'Block' }).click();
-  await row.getByText('blocked').waitFor();
+  await row.getByText('blocked', { exact: true }).waitFor();
   await edith.page.reload();
   await edith.page.getByLabel('Operator token').waitFor();
   await edith.context.close();

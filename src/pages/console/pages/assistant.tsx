@@ -109,6 +109,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
       >
         {assistant !== null && mayWrite && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
       </Head>
+      {!mayWrite && <p class="note">Your role may read these settings, and not change them.</p>}
       <div class="bench editor" data-shown={shown}>
         <form class="form" ref={form.place} noValidate onSubmit={submit}>
           <SectionNav shown={shown} faulty={faultySection(failure)} />

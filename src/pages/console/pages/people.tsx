@@ -15,12 +15,12 @@ import { person } from '../person.ts';
 import type { ConsolePerson, Role, SignInLink } from '../types.ts';
 import { workspaces } from '../workspaces.ts';
 
-const rolesInWords: readonly (readonly [Role, string])[] = [
-  ['owner', 'owner: everything'],
-  ['editor', 'editor: assistants, tools, tests and releases'],
-  ['attendant', 'attendant: sessions and the desk'],
-  ['viewer', 'viewer: reads, but no keys, credentials and people'],
-];
+const rolesInWords: Readonly<Record<Role, string>> = {
+  owner: 'May do everything.',
+  editor: 'Changes assistants, tools, tests and releases; reads sessions, usage and live views.',
+  attendant: 'Reads and ends sessions, and works the desk.',
+  viewer: 'Reads all but credentials, keys, people and settings of tools.',
+};
 
 const sources = { link: 'link', oidc: 'OpenID Connect', token: 'operator token' } as const;
 
@@ -43,20 +43,24 @@ export default function People() {
     {
       name: 'Person',
       width: 'minmax(0, 1fr)',
-      cell: ({ id, name, blocked }) => (
+      cell: ({ id, name, role, workspace_id: workspace, blocked }) => (
         <>
-          <strong>{name}</strong>
+          <strong title={name}>{name}</strong>
           {id === person.value?.id && <span class="soft"> · you</span>}
-          {blocked && (
-            <>
-              {' '}
-              <State name="blocked" tone="red" />
-            </>
-          )}
+          <small>
+            {role} · {workspaceName(workspace)}
+            {blocked && ' · blocked'}
+          </small>
         </>
       ),
     },
-    { name: 'Role', width: '88px', cell: ({ role }) => role },
+    { name: 'Role', width: '88px', wide: true, cell: ({ role }) => role },
+    {
+      name: 'State',
+      width: '88px',
+      wide: true,
+      cell: ({ blocked }) => <State name={blocked ? 'blocked' : 'active'} tone={blocked ? 'red' : 'plain'} />,
+    },
     {
       name: 'In',
       width: 'minmax(0, 1fr)',
@@ -84,24 +88,7 @@ export default function People() {
         isFixed(one) ? (
           <span class="soft">fixed</span>
         ) : (
-          <span class="acts">
-            <button
-              type="button"
-              class="quiet"
-              onClick={() => setChanging(one)}
-              aria-label={`Change the role of ${one.name}`}
-            >
-              Role
-            </button>
-            <button
-              type="button"
-              class="quiet"
-              onClick={() => setBlocking(one)}
-              aria-label={`${one.blocked ? 'Unblock' : 'Block'} ${one.name}`}
-            >
-              {one.blocked ? 'Unblock' : 'Block'}
-            </button>
-          </span>
+          <Acts of={one} change={() => setChanging(one)} block={() => setBlocking(one)} />
         ),
     },
   ];
@@ -138,6 +125,17 @@ export default function People() {
   );
 }
 
+const Acts = ({ of, change, block }: { of: ConsolePerson; change: () => void; block: () => void }) => (
+  <span class="acts">
+    <button type="button" class="quiet" onClick={change} aria-label={`Change the role of ${of.name}`}>
+      Role
+    </button>
+    <button type="button" class="quiet" onClick={block} aria-label={`${of.blocked ? 'Unblock' : 'Block'} ${of.name}`}>
+      {of.blocked ? 'Unblock' : 'Block'}
+    </button>
+  </span>
+);
+
 interface ActOptions {
   readonly of: ConsolePerson;
   readonly close: () => void;
@@ -172,7 +170,8 @@ const GrantFields = ({ role, setRole, place, setPlace, failure }: GrantOptions) 
       path="role"
       value={role}
       onValue={(value) => setRole(value as Role)}
-      choices={rolesInWords}
+      choices={(Object.keys(rolesInWords) as Role[]).map((one) => [one, one] as const)}
+      note={rolesInWords[role]}
       failure={failure}
     />
     <Choice
