@@ -32,7 +32,9 @@ import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './base/ids.ts';
 import { limits } from './base/limits.ts';
 import type { Log } from './base/log.ts';
-import type { Erasure, Notice, Store } from './store/store.ts';
+import { nobody } from './actors/cause.ts';
+import { sweepAudit } from './store/parts/audit.ts';
+import type { Cause, Erasure, Notice, Store } from './store/store.ts';
 
 /** Characters of the process's random name in the marks of sessions: 60 bits. */
 const markCharacters = 12;
@@ -86,6 +88,8 @@ export class Host {
    */
   onCredentials: (workspaceId?: string, id?: string) => void = () => {};
   #sweep: Timer | null = null;
+  /** The monotonic time from which the audit's old rows are removed again. */
+  #nextAuditSweepMs = 0;
   #orphanage: Timer | null = null;
   #listening: Timer | null = null;
   #unwatch: (() => Promise<void>) | null = null;
@@ -239,6 +243,17 @@ export class Host {
     if (!this.#closed) this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
   }
 
+  /** Removes the audit's rows that are older than they are kept: a bounded number each time, and once an hour. */
+  async #sweepAudit(): Promise<void> {
+    if (this.#clock.monotonic() < this.#nextAuditSweepMs) return;
+    try {
+      const more = await sweepAudit(this.#store.catalog, this.#clock);
+      this.#nextAuditSweepMs = this.#clock.monotonic() + (more ? 0 : limits.auditSweepMs);
+    } catch (err) {
+      this.#log.warn({ err }, 'Old rows of the audit could not be removed. The next sweep tries again.');
+    }
+  }
+
   async #sweepAll(): Promise<void> {
     let swept = 0;
     try {
@@ -250,6 +265,7 @@ export class Host {
     } catch (error) {
       this.outage.noteFailure(error);
     }
+    await this.#sweepAudit();
     // A sweep that stopped at its bound has more sessions to delete.
     const waitMs = swept < limits.sweepSessionsMax ? limits.sweepMs : limits.sweepAgainMs;
     if (!this.#closed) this.#sweep = this.#clock.after(waitMs, () => void this.#sweepAll());
@@ -266,13 +282,13 @@ export class Host {
   }
 
   /** Removes a workspace with its contents: its turns are stopped, and its keys and sessions are unknown afterwards. */
-  async removeWorkspace(id: string): Promise<boolean> {
+  async removeWorkspace(id: string, cause: Cause = nobody): Promise<boolean> {
     const running = [...this.sessions.population.residents()].filter((actor) => actor.record.workspaceId === id);
     await Promise.all(running.map((actor) => actor.runner?.stop('aborted')));
     // Before the removal, so that their audio is counted with the rest; a socket that opens meanwhile finds the removal
     // by itself.
     this.#endSockets(id);
-    const removed = await this.workspaces.remove(id, id);
+    const removed = await this.workspaces.remove(id, id, cause);
     this.#endSockets(id);
     this.forgetCredentials(id);
     for (const { population } of Object.values(this.#actors)) {

@@ -7,7 +7,7 @@ import { secondsOf, type Clock } from '../base/clock.ts';
 import { idOf, type Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Grant } from '../base/roles.ts';
-import { installation, type PersonRecord } from '../store/records.ts';
+import { installation, type AuditEntry, type PersonRecord } from '../store/records.ts';
 import type { Page, Store, Versioned } from '../store/store.ts';
 
 /** A person as an issuer of OpenID Connect knows them. */
@@ -74,12 +74,25 @@ export class People {
   }
 
   /** Changes a person; resolves with the person afterwards, or null for an unknown one. */
-  async change(id: string, alter: (person: PersonRecord) => PersonRecord): Promise<PersonRecord | null> {
+  async change(
+    id: string,
+    alter: (person: PersonRecord) => PersonRecord,
+    audit?: (before: PersonRecord, after: PersonRecord) => AuditEntry | undefined,
+  ): Promise<PersonRecord | null> {
     for (;;) {
       const stored = await this.#read(id);
       if (stored === null) return null;
       const altered = alter(stored.record);
-      if ((await this.#store.catalog.replace('person', altered, stored.version)) !== null) return altered;
+      if (
+        (await this.#store.catalog.replace(
+          'person',
+          altered,
+          stored.version,
+          undefined,
+          audit?.(stored.record, altered),
+        )) !== null
+      )
+        return altered;
     }
   }
 

@@ -14,6 +14,7 @@ import { mayDo, ownerOfAll, reaches, type Grant } from '../base/roles.ts';
 import { grantOfPerson, People, type IdentifiedPerson } from './people.ts';
 import {
   installation,
+  type AuditEntry,
   type CatalogRecords,
   type Person,
   type PersonRecord,
@@ -28,6 +29,9 @@ export const operatorPerson: Person = { id: 'operator', name: 'operator' };
 /** The Unix second at which a sign-in ends unless it is used again. */
 export const signInEnd = ({ lastSeenAt, signedInAt }: Pick<SignIn, 'lastSeenAt' | 'signedInAt'>): number =>
   Math.min(lastSeenAt + limits.signInIdleSeconds, signedInAt + limits.signInSecondsMax);
+
+/** Writes the audit row of a sign-in that begins or ends. */
+export type SignInAudit = (signIn: SignIn, grant: Grant) => AuditEntry;
 
 /** A sign-in that has just begun, with the value of its cookie, which is kept nowhere. */
 export interface BegunSignIn {
@@ -98,20 +102,23 @@ export class SignIns {
     name: string,
     grant: Grant = ownerOfAll,
     madeBy: string = operatorPerson.id,
+    audit?: (id: string) => AuditEntry,
   ): Promise<{ readonly token: string; readonly expiresAt: number }> {
     const now = this.#now();
     await this.#sweepLinks(now);
     const token = this.#secret();
     const expiresAt = now + limits.signInLinkSeconds;
-    await this.#store.catalog.create('sign_in_link', {
-      id: linkId(token),
+    const id = linkId(token);
+    const link: SignInLink = {
+      id,
       workspaceId: installation,
       operator: this.#operator,
       name,
       grant,
       ...(madeBy !== operatorPerson.id && { madeBy }),
       expiresAt,
-    });
+    };
+    await this.#store.catalog.create('sign_in_link', link, undefined, audit?.(id));
     return { token, expiresAt };
   }
 
@@ -147,22 +154,28 @@ export class SignIns {
   async begin(
     link: Pick<SignInLink, 'name' | 'grant'> | null,
     from: Pick<SignIn, 'address' | 'agent'>,
+    audit?: SignInAudit,
   ): Promise<BegunSignIn> {
     await this.#makeRoom();
-    return this.#begin(link && (await this.people.create(link.name, link.grant ?? ownerOfAll)), from);
+    return this.#begin(link && (await this.people.create(link.name, link.grant ?? ownerOfAll)), from, audit);
   }
 
   /** Signs a person in whom an issuer has identified; null if the person is blocked. */
   async beginIdentified(
     identified: IdentifiedPerson,
     from: Pick<SignIn, 'address' | 'agent'>,
+    audit?: SignInAudit,
   ): Promise<BegunSignIn | null> {
     await this.#makeRoom();
     const person = await this.people.identified(identified);
-    return person.blocked ? null : this.#begin(person, from);
+    return person.blocked ? null : this.#begin(person, from, audit);
   }
 
-  async #begin(person: PersonRecord | null, from: Pick<SignIn, 'address' | 'agent'>): Promise<BegunSignIn> {
+  async #begin(
+    person: PersonRecord | null,
+    from: Pick<SignIn, 'address' | 'agent'>,
+    audit?: SignInAudit,
+  ): Promise<BegunSignIn> {
     const now = this.#now();
     const secret = this.#secret();
     const id = this.#ids.make('sin');
@@ -177,7 +190,7 @@ export class SignIns {
       signedInAt: now,
       lastSeenAt: now,
     };
-    await this.#store.catalog.create('sign_in', signIn);
+    await this.#store.catalog.create('sign_in', signIn, undefined, audit?.(signIn, grantOf(person)));
     return { signIn, cookie: `${id.slice('sin_'.length)}.${secret}` };
   }
 
@@ -228,16 +241,21 @@ export class SignIns {
   }
 
   /** Ends a sign-in with everything that is open for it; resolves with whether it existed. */
-  async end(id: string): Promise<boolean> {
-    const was = (await this.#readLive(id)) !== null;
-    const removed = await this.#remove('sign_in', id);
+  async end(id: string, audit?: SignInAudit): Promise<boolean> {
+    const live = await this.#readLive(id);
+    const was = live !== null;
+    const removed = await this.#remove(
+      'sign_in',
+      id,
+      live === null ? undefined : audit?.(live.signIn, grantOf(live.person)),
+    );
     this.#close(id);
     return was && removed;
   }
 
   /** Ends all sign-ins of a person. */
-  async endAll(personId: string): Promise<void> {
-    for await (const { id, person } of this.#all('sign_in')) if (person.id === personId) await this.end(id);
+  async endAll(personId: string, audit?: SignInAudit): Promise<void> {
+    for await (const { id, person } of this.#all('sign_in')) if (person.id === personId) await this.end(id, audit);
   }
 
   /** Removes the records made under other operator tokens; a process calls it when it starts. */
@@ -378,9 +396,9 @@ export class SignIns {
     return this.#store.catalog.read('sign_in', installation, id);
   }
 
-  #remove(kind: 'sign_in' | 'sign_in_link', id: string): Promise<boolean> {
+  #remove(kind: 'sign_in' | 'sign_in_link', id: string, audit?: AuditEntry): Promise<boolean> {
     this.#seen.delete(id);
-    return this.#store.catalog.remove(kind, installation, id);
+    return this.#store.catalog.remove(kind, installation, id, audit);
   }
 
   #secret(): string {

@@ -251,6 +251,9 @@ export const limits = {
   signInSecondsMax: 7 * 24 * 3600, // contract 9
   signInSeenSeconds: 60, // how old the stored time of the last use may be
   signInsMax: 1000, // of an installation; the next one ends the least recently used one
+  auditDays: 400, // contract 22
+  auditSweepMs: 3600_000, // between two removals of old rows of the audit
+  auditPlacesAtOnce: 20, // of the audit's places, read at once
   peopleMax: 2000, // of an installation; the next one removes the person of a link who was seen longest ago
   signInLinkSeconds: 600, // contract 9
   signInLinkSweepSeconds: 60, // between two removals of expired links

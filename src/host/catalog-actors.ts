@@ -203,8 +203,10 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     );
   }
 
-  async remove(workspaceId: string, id: string): Promise<boolean> {
-    const removed = await this.options.catalog.remove(this.options.kind, workspaceId, id);
+  async remove(workspaceId: string, id: string, { audit }: Cause = nobody): Promise<boolean> {
+    const before = audit === undefined ? null : await this.of(workspaceId, id);
+    const row = before === null ? undefined : audit!(before.record as never, null as never);
+    const removed = await this.options.catalog.remove(this.options.kind, workspaceId, id, row);
     if (removed) this.population.discard(id);
     return removed;
   }
@@ -227,6 +229,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       record,
       actor.version,
       changeMove(record, actor, machine.decisions.at(-1), at, cause),
+      cause.audit?.(actor.record as never, record as never),
     );
     if (version !== null) {
       actor.record = record;

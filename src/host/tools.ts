@@ -3,7 +3,7 @@ import { Mailbox } from '../actors/mailbox.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
-import { StoreUnavailable, type Catalog, type Tool } from '../store/store.ts';
+import { StoreUnavailable, type AuditEntry, type Catalog, type Tool } from '../store/store.ts';
 import { CatalogCache } from './catalog-cache.ts';
 
 export class ToolRecords extends CatalogCache<'tool'> {
@@ -33,6 +33,7 @@ export class ToolRecords extends CatalogCache<'tool'> {
     workspaceId: string,
     id: string,
     change: (before: Tool) => Tool | null | Promise<Tool | null>,
+    audit?: (before: Tool, after: Tool) => AuditEntry | undefined,
   ): Promise<Tool | null> {
     return this.#changes.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
@@ -40,7 +41,10 @@ export class ToolRecords extends CatalogCache<'tool'> {
         if (stored === null) return null;
         const tool = await change(stored.record);
         if (tool === null) return stored.record;
-        if ((await this.#catalog.replace('tool', tool, stored.version)) === null) continue;
+        if (
+          (await this.#catalog.replace('tool', tool, stored.version, undefined, audit?.(stored.record, tool))) === null
+        )
+          continue;
         this.forget(workspaceId, id);
         return tool;
       }

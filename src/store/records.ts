@@ -5,8 +5,10 @@
 import type { LinkLimitName } from '../base/limits.ts';
 import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
+import type { AuditEntry } from './records/audit.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 
+export type * from './records/audit.ts';
 export type * from './records/tools.ts';
 
 /**
@@ -36,6 +38,8 @@ export interface By {
 export interface Cause {
   readonly requestId: string | null;
   readonly by: By | null;
+  /** Writes the audit row of a change of a record; absent where no person makes it. Never stored itself. */
+  readonly audit?: (before: never, after: never) => AuditEntry | undefined;
 }
 
 /** The kinds of actors whose history is stored. */
@@ -592,5 +596,6 @@ export interface CatalogRecords {
   sign_in: SignIn;
   sign_in_link: SignInLink;
   person: PersonRecord;
+  audit_entry: AuditEntry;
 }
 export type CatalogKind = keyof CatalogRecords;

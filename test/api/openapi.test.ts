@@ -67,6 +67,7 @@ DELETE /console/api/sign-ins/{id}
 POST /console/api/sign-in-links
 GET /console/api/people
 PATCH /console/api/people/{id}
+GET /console/api/audit
 GET /console/api/workspaces
 POST /console/api/workspaces
 GET /console/api/workspaces/{w}

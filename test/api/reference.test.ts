@@ -172,6 +172,7 @@ const story = [
     'GET /console/api/workspaces',
     `GET ${inWorkspace}`,
     `PATCH ${inWorkspace}`,
+    'GET /console/api/audit',
   ],
   ...['POST', 'GET'].map((method) => `${method} ${inWorkspace}/credentials`),
   ...[`PATCH ${inWorkspace}/credentials/{id}`, `POST ${inWorkspace}/credentials/{id}/test`],

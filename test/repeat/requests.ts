@@ -121,6 +121,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/sign-ins': null,
     'DELETE /console/api/sign-ins/{id}': nothing,
     'POST /console/api/sign-in-links': (_, time) => ({ name: `Person ${time}` }),
+    'GET /console/api/audit': null,
     'GET /console/api/people': null,
     'PATCH /console/api/people/{id}': () => ({ blocked: false }),
     'GET /console/api/workspaces': null,

@@ -52,6 +52,7 @@ const withoutIds = [
   ],
   ...[
     'DELETE /console/api/sign-ins/{id}',
+    'GET /console/api/audit',
     'GET /console/api/me',
     'GET /console/api/people',
     'PATCH /console/api/people/{id}',

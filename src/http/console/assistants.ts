@@ -24,6 +24,7 @@ import { consoleAssistantView } from '../../conversation/views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../../base/wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { mayHave } from './tools.ts';
+import { audited } from './audit.ts';
 import {
   causeByOperator,
   listRecords,
@@ -77,6 +78,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
       'assistant',
       assistant,
       createdMove(assistant.machine, services.clock.now(), causeByOperator(request)),
+      audited(request, 'assistant')(null, assistant),
     ),
   );
   // Other processes are notified; this one may remember the slug as unknown.
@@ -103,7 +105,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
       before.workspaceId,
       before.id,
       (record) => merged(record, body, at),
-      causeByOperator(request),
+      causeByOperator(request, audited(request, 'assistant')),
     ),
   );
   return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
@@ -111,7 +113,8 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
 
 export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
-  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id!))) throw unknown();
+  const cause = causeByOperator(request, audited(request, 'assistant'));
+  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id!, cause))) throw unknown();
   return noContent;
 }
 
@@ -126,7 +129,7 @@ export const moveAssistant =
         request.params.id!,
         verb,
         nowSeconds(request),
-        causeByOperator(request),
+        causeByOperator(request, audited(request, 'assistant', verb)),
       ),
     );
     return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };

@@ -14,9 +14,13 @@ export const nowhere = (): Failure => new Failure('route_not_found');
 export const nowSeconds = ({ services }: ConsoleRequest): number => secondsOf(services.clock.now());
 
 /** Returns the cause of a step that the request makes. */
-export const causeByOperator = ({ requestId, caller }: Pick<ConsoleRequest, 'requestId' | 'caller'>): Cause => ({
+export const causeByOperator = (
+  { requestId, caller }: Pick<ConsoleRequest, 'requestId' | 'caller'>,
+  audit?: Cause['audit'],
+): Cause => ({
   requestId,
   by: caller.by,
+  ...(audit !== undefined && { audit }),
 });
 
 /** The workspace of the path. */

@@ -8,6 +8,7 @@ import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { StoreUnavailable, type Credential } from '../../store/store.ts';
 import { credentialView } from '../../conversation/views.ts';
+import { audited } from './audit.ts';
 import { listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 interface CredentialBody {
@@ -41,7 +42,12 @@ export async function createCredential(request: ConsoleRequest<unknown, Credenti
     createdAt: at,
     updatedAt: at,
   };
-  await services.store.catalog.create('credential', credential);
+  await services.store.catalog.create(
+    'credential',
+    credential,
+    undefined,
+    audited(request, 'credential')(null, credential),
+  );
   return { status: 201, json: credentialView(credential) };
 }
 
@@ -55,7 +61,15 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
       if (found === null) throw nowhere();
       check(body, found.record.kind, request);
       const credential = { ...changed(found.record, body, services), updatedAt: nowSeconds(request) };
-      if ((await services.store.catalog.replace('credential', credential, found.version)) !== null) {
+      if (
+        (await services.store.catalog.replace(
+          'credential',
+          credential,
+          found.version,
+          undefined,
+          audited(request, 'credential')(found.record, credential),
+        )) !== null
+      ) {
         services.host.forgetCredentials(workspaceId, credential.id);
         return { status: 200, json: credentialView(credential) };
       }
@@ -91,7 +105,10 @@ function changed(
 export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const { store, host } = request.services;
-  if (!(await store.catalog.remove('credential', workspaceId, request.params.id!))) throw nowhere();
+  const id = request.params.id!;
+  const found = await store.catalog.read('credential', workspaceId, id);
+  const row = found === null ? undefined : audited(request, 'credential')(found.record, null);
+  if (!(await store.catalog.remove('credential', workspaceId, id, row))) throw nowhere();
   host.forgetCredentials(workspaceId, request.params.id!);
   return noContent;
 }

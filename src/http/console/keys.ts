@@ -10,6 +10,7 @@ import type { Cause, Key, KeyLimits, Page, PageRequest } from '../../store/store
 import { keyView } from '../../conversation/views.ts';
 import type { KeyBody } from '../../base/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
+import { audited } from './audit.ts';
 import { causeByOperator, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 const defaultLimits: KeyLimits = {
@@ -82,7 +83,12 @@ export async function storeKey(
     revokedAt: null,
     machine: activeSnapshot(settings.expiresAt),
   };
-  await services.store.catalog.create('key', key, createdMove(key.machine, services.clock.now(), cause));
+  await services.store.catalog.create(
+    'key',
+    key,
+    createdMove(key.machine, services.clock.now(), cause),
+    cause.audit?.(null as never, key as never),
+  );
   // Other processes are notified; this one may remember the key as unknown.
   services.host.keys.doubt(key.id);
   return { key, text };
@@ -92,7 +98,7 @@ export async function createKey(request: ConsoleRequest<unknown, KeyBody & { nam
   const { body, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   return replyWithKey(
-    await issueKey(workspaceId, body, nowSeconds(request), services, causeByOperator(request)),
+    await issueKey(workspaceId, body, nowSeconds(request), services, causeByOperator(request, audited(request, 'key'))),
     services,
   );
 }
@@ -122,7 +128,7 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
       assistantIds: body.assistant_ids === undefined ? key.assistantIds : body.assistant_ids,
       limits: mergedLimits(key.limits, body.limits),
     }),
-    causeByOperator(request),
+    causeByOperator(request, audited(request, 'key')),
   );
   return { status: 200, json: await viewOf(present(actor).record, services) };
 }
@@ -130,7 +136,11 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
 export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await services.host.keys.revoke(workspaceId, params.id!, causeByOperator(request));
+  const actor = await services.host.keys.revoke(
+    workspaceId,
+    params.id!,
+    causeByOperator(request, audited(request, 'key', 'revoke')),
+  );
   return { status: 200, json: await viewOf(present(actor).record, services) };
 }
 

@@ -18,6 +18,7 @@ import type { Page, Workspace } from '../../store/store.ts';
 import { pageHeaders } from '../pages.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
 import { failedSignInPage, failedSignInPolicy, signInFailures } from '../sign-in-page.ts';
+import { signingEntry } from './audit.ts';
 import { nowhere } from './common.ts';
 
 type Oidc = NonNullable<Services['oidc']>;
@@ -123,11 +124,16 @@ async function admit(
   address: string,
   head: RequestHead,
   way: Way,
-  { signIns, clock }: Services,
+  services: Services,
 ): Promise<Reply> {
+  const { signIns, clock } = services;
   const agent = head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null;
   const { issuer, subject } = identity;
-  const begun = await signIns.beginIdentified({ issuer, subject, name: nameOf(identity), grant }, { address, agent });
+  const begun = await signIns.beginIdentified(
+    { issuer, subject, name: nameOf(identity), grant },
+    { address, agent },
+    (signIn, granted) => signingEntry('sign_in', signIn, granted, { head, services }),
+  );
   if (begun === null) return failed('blocked', way);
   const { signIn, cookie } = begun;
   if (replaces !== null) await signIns.end(replaces);

@@ -7,6 +7,7 @@ import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PersonRecord } from '../../store/store.ts';
 import type { ConsolePersonView, PatchPersonBody } from '../../base/wire.ts';
+import { audited } from './audit.ts';
 import { nowhere, type ConsoleRequest } from './common.ts';
 
 const personView = (person: PersonRecord): ConsolePersonView => ({
@@ -43,12 +44,8 @@ export async function listPeople({ caller, query, services }: ConsoleRequest<Pag
 }
 
 /** Changes a person. The only owner may demote or block themselves: the operator token stays an owner of everything. */
-export async function patchPerson({
-  caller,
-  params,
-  body,
-  services,
-}: ConsoleRequest<unknown, PatchPersonBody>): Promise<Reply> {
+export async function patchPerson(request: ConsoleRequest<unknown, PatchPersonBody>): Promise<Reply> {
+  const { caller, params, body, services } = request;
   const { signIns } = services;
   const id = params.id!;
   if (id === operatorPerson.id && reaches(caller.grant, null)) throw new Failure('role_not_permitted');
@@ -56,17 +53,21 @@ export async function patchPerson({
   if (known === undefined || !reaches(caller.grant, known.onlyWorkspaceId)) throw nowhere();
   if (body.workspace_id !== undefined) await checkGrantable(caller.grant, body.workspace_id, services);
   await signIns.people.adopt(known);
-  const changed = await signIns.people.change(id, (person) => {
-    // Another owner may have moved the person meanwhile.
-    if (!reaches(caller.grant, person.onlyWorkspaceId)) throw nowhere();
-    return {
-      ...person,
-      role: body.role ?? person.role,
-      onlyWorkspaceId: body.workspace_id === undefined ? person.onlyWorkspaceId : body.workspace_id,
-      blocked: body.blocked ?? person.blocked,
-      ...((body.role !== undefined || body.workspace_id !== undefined) && { grantedByHand: true as const }),
-    };
-  });
+  const changed = await signIns.people.change(
+    id,
+    (person) => {
+      // Another owner may have moved the person meanwhile.
+      if (!reaches(caller.grant, person.onlyWorkspaceId)) throw nowhere();
+      return {
+        ...person,
+        role: body.role ?? person.role,
+        onlyWorkspaceId: body.workspace_id === undefined ? person.onlyWorkspaceId : body.workspace_id,
+        blocked: body.blocked ?? person.blocked,
+        ...((body.role !== undefined || body.workspace_id !== undefined) && { grantedByHand: true as const }),
+      };
+    },
+    audited(request, 'person'),
+  );
   if (changed === null) throw nowhere();
   if (changed.blocked) await signIns.endAll(id);
   return { status: 200, json: personView({ ...changed, lastSeenAt: Math.max(known.lastSeenAt, changed.lastSeenAt) }) };

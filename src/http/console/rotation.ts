@@ -4,6 +4,7 @@ import { keyStatus } from '../../host/keys.ts';
 import type { Reply } from '../request.ts';
 import type { Key } from '../../store/store.ts';
 import type { RotateKeyBody } from '../../base/wire.ts';
+import { audited } from './audit.ts';
 import { causeByOperator, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { replyWithKey, storeKey } from './keys.ts';
 
@@ -23,7 +24,7 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
     { workspaceId, name, assistantIds, limits, expiresAt: ownDate(old) },
     at,
     services,
-    causeByOperator(request),
+    causeByOperator(request, audited(request, 'key', 'rotate')),
   );
   try {
     const actor = await services.host.keys.configure(
@@ -33,7 +34,7 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
         mustBeActive(key, request);
         return endingAt(key, at + (body.overlap_seconds ?? 0));
       },
-      causeByOperator(request),
+      causeByOperator(request, audited(request, 'key', 'rotate')),
     );
     present(actor);
   } catch (error) {

@@ -11,16 +11,20 @@ import { consoleOrigin, isFromElsewhere, maySignIn, mayUseCookie } from '../../a
 import type { NobodyCaller, OperatorCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { grantOf, signInEnd } from '../../access/sign-ins.ts';
-import type { SignInLink } from '../../store/store.ts';
+import type { SignIn, SignInLink } from '../../store/store.ts';
 import type { CreateSignInLinkBody, SignInBody, SignOutBody } from '../../base/wire.ts';
-import { reaches } from '../../base/roles.ts';
+import { changesOf } from '../../store/parts/audit.ts';
+import { reaches, type Grant } from '../../base/roles.ts';
+import { installation } from '../../store/records.ts';
+import { actorOf, auditEntry, signingEntry } from './audit.ts';
 import { noContent, nowhere, type ConsoleRequest } from './common.ts';
 import { checkGrantable } from './people.ts';
 
 /** A token's own page, in whose fragment no server, proxy or `Referer` sees it. */
 export const signInUrl = (origin: string, token: string): string => `${origin}/console#sign-in=${token}`;
 
-export async function signIn({ head, body, services }: Request<NobodyCaller, unknown, SignInBody>): Promise<Reply> {
+export async function signIn(request: Request<NobodyCaller, unknown, SignInBody>): Promise<Reply> {
+  const { head, body, services } = request;
   const { config, signIns, failedSignIns, clock } = services;
   if (!maySignIn(head, config)) throw new Failure('insecure_sign_in');
   const address = clientAddress(head, config.trustedProxies);
@@ -33,10 +37,14 @@ export async function signIn({ head, body, services }: Request<NobodyCaller, unk
       : new Failure('rate_limited', { seconds, limiter: 'authentication' });
   }
   await endReplaced(head, services);
-  const begun = await signIns.begin(link, {
-    address,
-    agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null,
-  });
+  const begun = await signIns.begin(
+    link,
+    {
+      address,
+      agent: head.headers('user-agent')[0]?.slice(0, limits.agentCharactersMax) ?? null,
+    },
+    (signIn, grant) => signingEntry('sign_in', signIn, grant, request),
+  );
   const cookie = cookieText(signIns.cookieName, begun.cookie, signInEnd(begun.signIn) - secondsOf(clock.now()));
   return { ...noContent, headers: { 'set-cookie': cookie, 'cache-control': 'no-store' } };
 }
@@ -57,11 +65,13 @@ async function findSignInLink(
   return (await signIns.takeLink(token)) ?? undefined;
 }
 
-export async function signOut({ caller, body, services }: ConsoleRequest<unknown, SignOutBody>): Promise<Reply> {
+export async function signOut(request: ConsoleRequest<unknown, SignOutBody>): Promise<Reply> {
+  const { caller, body, services } = request;
   const { signIns } = services;
-  if (body.everywhere === true) await signIns.endAll(caller.by.id);
+  const audit = (signIn: SignIn, grant: Grant) => signingEntry('sign_out', signIn, grant, request);
+  if (body.everywhere === true) await signIns.endAll(caller.by.id, audit);
   if (caller.signIn === null) return noContent;
-  await signIns.end(caller.signIn.id);
+  await signIns.end(caller.signIn.id, audit);
   // With the very attributes that it was set with: a browser would keep one that was set with others.
   return { ...noContent, headers: { 'set-cookie': cookieText(signIns.cookieName, '', 0) } };
 }
@@ -97,24 +107,37 @@ export async function listSignIns({ caller, query, services }: ConsoleRequest<Pa
   }));
 }
 
-export async function deleteSignIn({ caller, params, services }: ConsoleRequest): Promise<Reply> {
+export async function deleteSignIn(request: ConsoleRequest): Promise<Reply> {
+  const { caller, params, services } = request;
   const known = (await services.signIns.listWithPeople()).find(({ signIn }) => signIn.id === params.id);
   if (known === undefined || !reaches(caller.grant, grantOf(known.person).workspaceId)) throw nowhere();
-  if (!(await services.signIns.end(params.id!))) throw nowhere();
+  const audit = ({ id, person }: SignIn, { workspaceId }: Grant) =>
+    auditEntry(actorOf(request), installation, {
+      action: 'delete',
+      objectType: 'sign_in',
+      objectId: id,
+      inWorkspaceId: workspaceId,
+      changes: changesOf({ person_id: person.id, name: person.name }, null),
+    });
+  if (!(await services.signIns.end(params.id!, audit))) throw nowhere();
   return noContent;
 }
 
 /** A link for a role in all workspaces, or in one; one of an owner of one workspace is for that workspace. */
-export async function createSignInLink({
-  head,
-  caller,
-  body,
-  services,
-}: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
+export async function createSignInLink(request: ConsoleRequest<unknown, CreateSignInLinkBody>): Promise<Reply> {
+  const { head, caller, body, services } = request;
   const { config, signIns } = services;
   const { role = 'owner', workspace_id: workspaceId = caller.grant.workspaceId } = body;
   await checkGrantable(caller.grant, workspaceId, services);
-  const { token, expiresAt } = await signIns.makeLink(body.name, { role, workspaceId }, caller.by.id);
+  const { token, expiresAt } = await signIns.makeLink(body.name, { role, workspaceId }, caller.by.id, (id) =>
+    auditEntry(actorOf(request), installation, {
+      action: 'create',
+      objectType: 'sign_in_link',
+      objectId: id,
+      inWorkspaceId: workspaceId,
+      changes: changesOf(null, { name: body.name, role, only_workspace_id: workspaceId }),
+    }),
+  );
   return {
     status: 201,
     headers: { 'cache-control': 'no-store' },

@@ -12,6 +12,7 @@ import { replacedSecrets, withReplacedSecrets } from '../../store/records/tools.
 import type { Tool, ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
+import { audited } from './audit.ts';
 import {
   causeByOperator,
   listRecords,
@@ -60,6 +61,8 @@ export async function createTool(request: ConsoleRequest<unknown, CreateToolBody
   await services.store.catalog.create(
     'tool',
     secret === null ? tool : { ...tool, sealed: services.vault.seal(signingHolder(tool), secret) },
+    undefined,
+    audited(request, 'tool')(null, tool),
   );
   return {
     status: 201,
@@ -82,17 +85,21 @@ export async function patchTool(request: ConsoleRequest<unknown, PatchToolBody>)
 export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
   const { services } = request;
   const secret = newSecret(services);
-  await changeTool(request, (before) => {
-    if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
-    const now = services.clock.now();
-    const replaced =
-      before.sealed === null ? [] : [{ sealed: before.sealed, untilMs: now + limits.toolSecretOverlapMs }];
-    const signing = [...replaced, ...replacedSecrets(before).filter(({ untilMs }) => untilMs > now)].slice(
-      0,
-      limits.toolSecretsReplacedMax,
-    );
-    return withReplacedSecrets({ ...before, sealed: services.vault.seal(signingHolder(before), secret) }, signing);
-  });
+  await changeTool(
+    request,
+    (before) => {
+      if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
+      const now = services.clock.now();
+      const replaced =
+        before.sealed === null ? [] : [{ sealed: before.sealed, untilMs: now + limits.toolSecretOverlapMs }];
+      const signing = [...replaced, ...replacedSecrets(before).filter(({ untilMs }) => untilMs > now)].slice(
+        0,
+        limits.toolSecretsReplacedMax,
+      );
+      return withReplacedSecrets({ ...before, sealed: services.vault.seal(signingHolder(before), secret) }, signing);
+    },
+    'rotate_secret',
+  );
   return { status: 200, json: { signing_secret: secret } };
 }
 
@@ -101,7 +108,9 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const { services, params } = request;
   const id = params.id!;
-  if (!(await services.store.catalog.remove('tool', workspaceId, id))) throw nowhere();
+  const found = await services.store.catalog.read('tool', workspaceId, id);
+  const row = found === null ? undefined : audited(request, 'tool')(found.record, null);
+  if (!(await services.store.catalog.remove('tool', workspaceId, id, row))) throw nowhere();
   services.host.tools.forget(workspaceId, id);
   for await (const assistant of assistantsOf(services.store.catalog, workspaceId)) {
     if (!assistant.toolIds?.includes(id)) continue;
@@ -109,7 +118,7 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
       workspaceId,
       assistant.id,
       (record) => ({ ...record, toolIds: record.toolIds?.filter((other) => other !== id) ?? [] }),
-      causeByOperator(request),
+      causeByOperator(request, audited(request, 'assistant')),
     );
   }
   return noContent;
@@ -127,12 +136,18 @@ export async function reachTool(request: ConsoleRequest<unknown, unknown>) {
 export async function changeTool(
   request: ConsoleRequest<unknown, unknown>,
   change: (before: Tool) => Tool | Promise<Tool>,
+  verb?: string,
 ): Promise<Tool> {
   const { id: workspaceId } = await reachWorkspace(request);
-  const tool = await request.services.host.tools.change(workspaceId, request.params.id!, async (before) => ({
-    ...(await change(before)),
-    updatedAt: nowSeconds(request),
-  }));
+  const tool = await request.services.host.tools.change(
+    workspaceId,
+    request.params.id!,
+    async (before) => ({
+      ...(await change(before)),
+      updatedAt: nowSeconds(request),
+    }),
+    audited(request, 'tool', verb),
+  );
   if (tool === null) throw nowhere();
   return tool;
 }

@@ -21,6 +21,7 @@ import {
   reachWorkspace,
   type ConsoleRequest,
 } from './common.ts';
+import { audited } from './audit.ts';
 import { transcriptMarkdown, usageCsv } from './exports.ts';
 
 interface WorkspaceBody {
@@ -55,7 +56,12 @@ export async function createWorkspace(
     createdAt: at,
     updatedAt: at,
   };
-  await services.store.catalog.create('workspace', workspace);
+  await services.store.catalog.create(
+    'workspace',
+    workspace,
+    undefined,
+    audited(request, 'workspace')(null, workspace),
+  );
   return {
     status: 201,
     headers: { location: `/console/api/workspaces/${workspace.id}` },
@@ -78,14 +84,15 @@ export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceB
       turnsInFlightMax: body.turns_in_flight_max ?? record.turnsInFlightMax,
       updatedAt: nowSeconds(request),
     }),
-    causeByOperator(request),
+    causeByOperator(request, audited(request, 'workspace')),
   );
   return { status: 200, json: workspaceView(present(actor).record) };
 }
 
 export async function deleteWorkspace(request: ConsoleRequest): Promise<Reply> {
   const { id } = await reachWorkspace(request);
-  if (!(await request.services.host.removeWorkspace(id))) throw nowhere();
+  if (!(await request.services.host.removeWorkspace(id, causeByOperator(request, audited(request, 'workspace')))))
+    throw nowhere();
   return noContent;
 }
 

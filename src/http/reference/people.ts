@@ -13,6 +13,18 @@ const person = {
   last_seen_at: 1_790_000_000,
 };
 
+const auditEntry = {
+  object: 'audit_entry',
+  id: ids.audit,
+  at: 1_790_000_000,
+  by: { id: 'operator', name: 'operator', role: 'owner', address: '203.0.113.7' },
+  action: 'update',
+  object_type: 'workspace',
+  object_id: ids.workspace,
+  workspace_id: ids.workspace,
+  changes: [{ path: 'turns_in_flight_max', before: 50, after: 25 }],
+};
+
 export const people: Area = {
   name: 'Console: people',
   group: 'Console',
@@ -25,6 +37,13 @@ An operation that the role does not permit is 403 `role_not_permitted`, and anot
       query: { limit: 10 },
       answer: listOf({ ...person, role: 'editor', workspace_id: null }),
       surprises: 'An owner of one workspace gets the people of that workspace. `last_seen_at` may be a minute old.',
+    },
+    'GET /console/api/audit': {
+      does: 'Returns who changed what, the newest change first. Each change of a record is one row, stored in the step that makes it; signing in and out are rows, reading is none. Rows are kept for 400 days.',
+      query: { limit: 1 },
+      answer: { ...listOf(auditEntry), has_more: true, next_cursor: ids.audit },
+      surprises:
+        'An owner of one workspace gets the changes of that workspace. A creation has `before: null` in each change, a deletion `after: null`. Prompts are in the rows, secrets never: the replacement of one is a change of `secret`.',
     },
     'PATCH /console/api/people/{id}': {
       does: "Changes a person's role, moves it to another workspace, or blocks the person. The next request has the new role, and what the person has open in the console is closed. A block ends the person's sign-ins at once.",

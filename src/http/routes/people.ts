@@ -1,4 +1,5 @@
 /** Routes of people and their roles (contract 22). */
+import { getAudit } from '../console/audit.ts';
 import * as people from '../console/people.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../base/wire.ts';
@@ -14,6 +15,12 @@ export const peopleRoutes: readonly Route[] = [
     summary: "Changes a person's role, or blocks the person.",
     body: wire.PatchPersonBody,
     success: json(wire.ConsolePersonView, 'The person.'),
+    errors: ['route_not_found'],
+  }),
+  operator('GET', '/console/api/audit', 'audit.read', getAudit, {
+    summary: 'Lists who changed what.',
+    query: wire.AuditQuery,
+    success: json(wire.AuditEntryList, 'A page of the audit.'),
     errors: ['route_not_found'],
   }),
 ];

@@ -2,6 +2,7 @@
 import { limits } from '../../base/limits.ts';
 import type {
   Assistant,
+  AuditEntry,
   Catalog,
   CatalogKind,
   CatalogRecords,
@@ -46,7 +47,12 @@ export class EmbeddedCatalog implements Catalog {
     this.#forgotten = forgotten;
   }
 
-  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void> {
+  async create<K extends CatalogKind>(
+    kind: K,
+    record: CatalogRecords[K],
+    move?: Move,
+    audit?: AuditEntry,
+  ): Promise<void> {
     const created = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#batcher.get(key) !== undefined) return false;
@@ -55,6 +61,7 @@ export class EmbeddedCatalog implements Catalog {
         this.#putAlias(draft, record as Assistant);
       }
       draft.put(key, { record, version: 1 });
+      putAudit(draft, audit);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') putPublicKey(draft, record as Key);
       return true;
@@ -77,6 +84,7 @@ export class EmbeddedCatalog implements Catalog {
     record: CatalogRecords[K],
     version: number,
     move?: Move,
+    audit?: AuditEntry,
   ): Promise<number | null> {
     const moved = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
@@ -87,6 +95,7 @@ export class EmbeddedCatalog implements Catalog {
         this.#moveAlias(draft, stored.record as Assistant, record as Assistant);
       }
       draft.put(key, { record, version: version + 1 });
+      putAudit(draft, audit);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
@@ -98,13 +107,14 @@ export class EmbeddedCatalog implements Catalog {
     return moved;
   }
 
-  async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
-    if (kind === 'workspace') return this.#removeWorkspace(id);
+  async remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean> {
+    if (kind === 'workspace') return this.#removeWorkspace(id, audit);
     const removed = await this.#batcher.step((draft) => {
       const key = keys.catalog(kind, workspaceId) + keys.part(id);
       const stored = this.#batcher.get<Versioned<Records>>(key);
       if (stored === undefined) return false;
       draft.remove(key);
+      putAudit(draft, audit);
       if (hasHistory(kind)) this.#removeRange(draft, keys.history(kind, workspaceId, id), Infinity);
       if (kind === 'assistant') {
         this.#removeSlug(draft, stored.record as Assistant);
@@ -145,12 +155,13 @@ export class EmbeddedCatalog implements Catalog {
     for (const [, workspaceId] of begun) await this.#removeHoldings(workspaceId);
   }
 
-  async #removeWorkspace(id: string): Promise<boolean> {
+  async #removeWorkspace(id: string, audit?: AuditEntry): Promise<boolean> {
     const key = keys.workspaces + keys.part(id);
     const wasRemoved = await this.#batcher.step((draft) => {
       if (this.#batcher.get(key) === undefined) return false;
       draft.remove(key);
       draft.put(keys.removal(id), id);
+      putAudit(draft, audit);
       return true;
     });
     if (wasRemoved) {
@@ -239,6 +250,11 @@ const workspaceOf = (record: Records): string => ('workspaceId' in record ? reco
 
 const rowKey = (kind: CatalogKind, record: Records): string =>
   keys.catalog(kind, workspaceOf(record)) + keys.part(record.id);
+
+/** Stores the audit row of a change, in the same step. */
+function putAudit(draft: Draft, audit: AuditEntry | undefined): void {
+  if (audit !== undefined) draft.put(rowKey('audit_entry', audit), { record: audit, version: 1 });
+}
 
 const putPublicKey = (draft: Draft, key: Key): void =>
   draft.put(keys.publicKey(key.publicId), { workspaceId: key.workspaceId, id: key.id } satisfies PlaceRow);

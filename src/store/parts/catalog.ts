@@ -1,10 +1,11 @@
 /** The part of a store that keeps the console's records. */
-import type { Assistant, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
+import type { Assistant, AuditEntry, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 /**
  * The console's records: few, each replaced by compare-and-set. The workspace id of a workspace's record is its own id.
- * The history of a key or an assistant gets the `move` with the step.
+ * The history of a key or an assistant gets the `move` with the step, and the audit its row: a step
+ * that changes nothing stores neither.
  */
 export interface Catalog {
   /**
@@ -12,7 +13,7 @@ export interface Catalog {
    * its alias; slugs are unique across all workspaces, aliases within one. A lost answer: the record may be stored
    * although the caller got 503; it then appears in the list, to be kept or removed.
    */
-  create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void>;
+  create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move, audit?: AuditEntry): Promise<void>;
   read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null>;
   /**
    * Replaces the record if its version still is `version`: resolves with the new version, or null if another writer
@@ -25,12 +26,13 @@ export interface Catalog {
     record: CatalogRecords[K],
     version: number,
     move?: Move,
+    audit?: AuditEntry,
   ): Promise<number | null>;
   /**
    * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents. A lost answer:
    * a repeat finds no record.
    */
-  remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean>;
+  remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean>;
   /** Lists in order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */
   list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>>;
   /** The key with this public id, in any state. */

@@ -8,6 +8,7 @@ import {
   AliasTaken,
   SlugTaken,
   type Assistant,
+  type AuditEntry,
   type Catalog,
   type CatalogKind,
   type CatalogRecords,
@@ -54,7 +55,12 @@ export class RedisCatalog implements Catalog {
    * applied, the public id names a key that does not exist, which is answered like an unknown public id. An assistant
    * with a slug does the same.
    */
-  async create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move): Promise<void> {
+  async create<K extends CatalogKind>(
+    kind: K,
+    record: CatalogRecords[K],
+    move?: Move,
+    audit?: AuditEntry,
+  ): Promise<void> {
     if (kind === 'key') await this.#publish(record as Key);
     const workspaceId = workspaceOf(record);
     const slug = kind === 'assistant' ? slugOf(record as Assistant) : null;
@@ -72,6 +78,7 @@ export class RedisCatalog implements Catalog {
       recordId: record.id,
       alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '',
       ...moveField(hasHistory(kind) ? move : null),
+      ...auditFields(audit),
     };
     if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields)) === taken)
       throw new AliasTaken((record as Assistant).alias!);
@@ -100,10 +107,11 @@ export class RedisCatalog implements Catalog {
     record: CatalogRecords[K],
     version: number,
     move?: Move,
+    audit?: AuditEntry,
   ): Promise<number | null> {
-    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move);
+    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move, audit);
     if (kind === 'key') await this.#publish(record as Key);
-    return this.#replaceRecord(kind, record, version, move);
+    return this.#replaceRecord(kind, record, version, move, audit);
   }
 
   async #replaceRecord(
@@ -111,6 +119,7 @@ export class RedisCatalog implements Catalog {
     record: Records,
     version: number,
     move?: Move,
+    audit?: AuditEntry,
     named = unnamed,
   ): Promise<number | null> {
     const workspaceId = workspaceOf(record);
@@ -125,6 +134,7 @@ export class RedisCatalog implements Catalog {
       write: this.#ids.secret(),
       ...named,
       ...moveField(hasHistory(kind) ? move : null),
+      ...auditFields(audit),
     };
     const answer = await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw new AliasTaken(named.alias);
@@ -136,7 +146,7 @@ export class RedisCatalog implements Catalog {
    * that claimed it earlier has based its decision on a version that is replaced now and fails, and a writer that
    * claims it later changes the token.
    */
-  async #replaceAssistant(record: Assistant, version: number, move?: Move): Promise<number | null> {
+  async #replaceAssistant(record: Assistant, version: number, move?: Move, audit?: AuditEntry): Promise<number | null> {
     const current = await this.read('assistant', record.workspaceId, record.id);
     if (current?.version !== version) return null;
     const [before, after] = [slugOf(current.record), slugOf(record)];
@@ -145,7 +155,7 @@ export class RedisCatalog implements Catalog {
     // Leaves its existing claim unchanged: another save could not release a claim with this save's token.
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null)
       await this.#slugs.claim(after, record).catch(unlessTaken);
-    const moved = await this.#replaceRecord('assistant', record, version, move, {
+    const moved = await this.#replaceRecord('assistant', record, version, move, audit, {
       alias: aliasKeyOf(record) ?? '',
       kept: keptAlias(current.record, record) ? '1' : '',
     });
@@ -154,7 +164,7 @@ export class RedisCatalog implements Catalog {
   }
 
   /** Removes a key before its public id, so that it is rejected already between the two steps. */
-  async remove(kind: CatalogKind, workspaceId: string, id: string): Promise<boolean> {
+  async remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean> {
     const fields = {
       kind,
       id: part(id),
@@ -162,6 +172,7 @@ export class RedisCatalog implements Catalog {
       workspaceId: kind === 'workspace' ? id : workspaceId,
       recordId: id,
       write: this.#ids.secret(),
+      ...auditFields(audit),
     };
     const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), fields);
     if (record === null) return false;
@@ -249,6 +260,12 @@ export class RedisCatalog implements Catalog {
     return kind === 'workspace' ? this.#roots.workspaces : this.#roots.workspace(workspaceId);
   }
 }
+
+/** An audit row as the scripts take it; empty without one. Its place has the root of the changed record. */
+const auditFields = (audit: AuditEntry | undefined) => ({
+  auditId: audit === undefined ? '' : part(audit.id),
+  audit: audit === undefined ? '' : packRow(audit),
+});
 
 /** The answer of a step that another assistant's alias hinders. */
 const taken = -1;

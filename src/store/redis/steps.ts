@@ -116,7 +116,7 @@ export const steps = {
   'find-orphans': ['limit'],
   'count-slots': [],
 
-  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move'],
+  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move', 'auditId', 'audit'],
   'replace-record': [
     'kind',
     'id',
@@ -129,8 +129,10 @@ export const steps = {
     'alias',
     'kept',
     'move',
+    'auditId',
+    'audit',
   ],
-  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write'],
+  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', 'auditId', 'audit'],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],

@@ -1,10 +1,11 @@
 -- Removes a catalog record and publishes that. A repeat gets the same answer.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, channel, workspace_id, record_id, write.
+-- ARGV: kind, id, channel, workspace_id, record_id, write, audit_id, audit.
 -- Answer: the record as it was; false if it was missing.
 --- @include "at"
 --- @include "keep-answer"
 --- @include "publish"
+--- @include "put-audit"
 --- @include "unname"
 
 local earlier = redis.call('GET', at('write', write))
@@ -21,6 +22,7 @@ if kind == 'key' then
 end
 -- A workspace's record is apart from its contents: the removal's mark stays until those are removed too.
 if kind == 'workspace' then redis.call('SADD', at('removals'), record_id) end
+put_audit(audit_id, audit)
 keep_answer(write, record)
 publish(channel, { type = 'changed', kind = kind, workspaceId = workspace_id, id = record_id })
 return record

@@ -1,11 +1,12 @@
 -- Replaces a catalog record if it still has the version that the decision was made on, and an assistant's alias is not another's. An alias that is kept hinders no save.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, alias, kept, move.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, alias, kept, move, audit_id, audit.
 -- Answer: the new version; false if another writer has replaced or removed it; -1 if the alias is taken.
 --- @include "at"
 --- @include "is-named-otherwise"
 --- @include "keep-answer"
 --- @include "publish"
+--- @include "put-audit"
 --- @include "put-move"
 --- @include "unname"
 
@@ -18,6 +19,7 @@ if kind == 'assistant' then unname(id, alias) end
 if alias ~= '' and not otherwise then redis.call('HSET', at('aliases'), alias, id) end
 redis.call('HSET', at(kind), id, record, id .. '/version', version + 1)
 put_move(kind, id, move)
+put_audit(audit_id, audit)
 keep_answer(write, version + 1)
 publish(channel, { type = 'changed', kind = kind, workspaceId = workspace_id, id = record_id })
 return version + 1

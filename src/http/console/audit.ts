@@ -1,0 +1,161 @@
+/** The audit: its rows as requests write them, and `GET /console/api/audit` (contract 22). */
+import { changesOf, listAudit } from '../../store/parts/audit.ts';
+import { clientAddress } from '../../access/client-address.ts';
+import { reaches, type Grant, type Role } from '../../base/roles.ts';
+import { list, pageRequest } from '../handlers/lists.ts';
+import type { Reply } from '../request.ts';
+import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../conversation/views.ts';
+import { installation } from '../../store/records.ts';
+import { auditOfWorkspaces } from '../../store/records/audit.ts';
+import type {
+  Assistant,
+  AuditChange,
+  AuditEntry,
+  Credential,
+  Key,
+  PersonRecord,
+  SignIn,
+  Tool,
+  Workspace,
+} from '../../store/store.ts';
+import type { RequestHead } from '../../base/edge.ts';
+import type { Services } from '../../conversation/services.ts';
+import type { AuditEntryView, AuditQuery } from '../../base/wire.ts';
+import { nowhere, type ConsoleRequest } from './common.ts';
+
+/** A person who changes something, and the place that the request came from. */
+export interface Actor {
+  readonly by: { readonly id: string; readonly name: string };
+  readonly role: Role;
+  readonly head: RequestHead;
+  readonly services: Pick<Services, 'ids' | 'clock' | 'config'>;
+}
+
+interface Audited {
+  readonly action: string;
+  readonly objectType: string;
+  readonly objectId: string;
+  /** The workspace that the object belongs to; null for none. */
+  readonly inWorkspaceId: string | null;
+  readonly changes?: readonly AuditChange[];
+}
+
+/** A row; `place`: where the changed record is stored. */
+export const auditEntry = (
+  { by: { id, name }, role, head, services: { ids, clock, config } }: Actor,
+  place: string,
+  { changes = [], ...audited }: Audited,
+): AuditEntry => ({
+  id: ids.make('aud'),
+  workspaceId: place,
+  at: Math.floor(clock.now() / 1000),
+  by: { id, name, role, address: clientAddress(head, config.trustedProxies) },
+  ...audited,
+  changes,
+});
+
+export const actorOf = ({ caller, head, services }: Pick<ConsoleRequest, 'caller' | 'head' | 'services'>): Actor => ({
+  by: caller.by,
+  role: caller.grant.role,
+  head,
+  services,
+});
+
+/** The records that rows are about, as the API shows them without their secrets. */
+const views = {
+  workspace: workspaceView,
+  assistant: consoleAssistantView,
+  credential: credentialView,
+  tool: toolView,
+  key: ({ name, assistantIds, expiresAt, limits: { requests, speech, transcriptionTokens }, revokedAt }: Key) => ({
+    name,
+    assistant_ids: assistantIds,
+    expires_at: expiresAt,
+    limits: { requests, speech, transcription_tokens: transcriptionTokens },
+    revoked_at: revokedAt,
+  }),
+  person: ({ name, role, onlyWorkspaceId, blocked }: PersonRecord) => ({
+    name,
+    role,
+    only_workspace_id: onlyWorkspaceId,
+    blocked,
+  }),
+} as const;
+
+interface Records {
+  workspace: Workspace;
+  assistant: Assistant;
+  credential: Credential;
+  tool: Tool;
+  key: Key;
+  person: PersonRecord;
+}
+
+/** Secrets of records: a row says that one was replaced, and never shows it. */
+const secretOf = (record: object | null): unknown => (record !== null && 'sealed' in record ? record.sealed : null);
+const secretChange: AuditChange = { path: 'secret', before: '(hidden)', after: '(hidden)' };
+
+/**
+ * Returns the function that writes the row of a change to a record: created without `before`, deleted without `after`.
+ * It returns undefined where nothing changes.
+ */
+export function audited<K extends keyof Records>(
+  request: Pick<ConsoleRequest, 'caller' | 'head' | 'services'>,
+  kind: K,
+  verb?: string,
+): (before: Records[K] | null, after: Records[K] | null) => AuditEntry | undefined {
+  const actor = actorOf(request);
+  const view = views[kind] as (record: Records[K]) => object;
+  return (before, after) => {
+    const changes = changesOf(before && view(before), after && view(after));
+    if (before !== null && after !== null && secretOf(before) !== secretOf(after)) changes.push(secretChange);
+    if (before !== null && after !== null && changes.length === 0) return undefined;
+    const record = (after ?? before)!;
+    const inWorkspaceId =
+      kind === 'workspace'
+        ? record.id
+        : kind === 'person'
+          ? (record as PersonRecord).onlyWorkspaceId
+          : (record as Assistant).workspaceId;
+    const place = kind === 'workspace' ? auditOfWorkspaces : kind === 'person' ? installation : inWorkspaceId!;
+    const action = before === null ? 'create' : after === null ? 'delete' : (verb ?? 'update');
+    return auditEntry(actor, place, { action, objectType: kind, objectId: record.id, inWorkspaceId, changes });
+  };
+}
+
+/** The row of a person who signs in or out. */
+export const signingEntry = (
+  action: 'sign_in' | 'sign_out',
+  { id, person }: Pick<SignIn, 'id' | 'person'>,
+  grant: Grant,
+  request: { readonly head: RequestHead; readonly services: Actor['services'] },
+): AuditEntry =>
+  auditEntry({ by: person, role: grant.role, ...request }, installation, {
+    action,
+    objectType: 'sign_in',
+    objectId: id,
+    inWorkspaceId: grant.workspaceId,
+  });
+
+const entryView = (entry: AuditEntry): AuditEntryView => ({
+  object: 'audit_entry',
+  id: entry.id,
+  at: entry.at,
+  by: entry.by,
+  action: entry.action,
+  object_type: entry.objectType,
+  object_id: entry.objectId,
+  workspace_id: entry.inWorkspaceId,
+  changes: [...entry.changes],
+});
+
+/** Lists the audit that the caller's grant reaches: an owner of one workspace reads that workspace's. */
+export async function getAudit({ caller, query, services }: ConsoleRequest<AuditQuery>): Promise<Reply> {
+  if (query.workspace !== undefined && !reaches(caller.grant, query.workspace)) throw nowhere();
+  const filter = {
+    workspaceId: query.workspace ?? caller.grant.workspaceId,
+    by: query.by ?? null,
+    objectId: query.object_id ?? null,
+  };
+  return list(pageRequest(query, 'desc'), (page) => listAudit(services.store.catalog, filter, page), entryView);
+}

@@ -1,0 +1,27 @@
+/** The rows of the audit (contract 22). */
+import type { Role } from '../../base/roles.ts';
+
+/** The place of the audit rows about workspaces themselves, which are stored with the list of workspaces. */
+export const auditOfWorkspaces = 'workspaces';
+
+/** A changed field: null before a creation and after a deletion. */
+export interface AuditChange {
+  readonly path: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** A row of the audit (contract 22). It outlives the workspace. */
+export interface AuditEntry {
+  readonly id: string;
+  /** The place of the row: where the changed record is stored. */
+  readonly workspaceId: string;
+  readonly at: number;
+  readonly by: { readonly id: string; readonly name: string; readonly role: Role; readonly address: string | null };
+  readonly action: string;
+  readonly objectType: string;
+  readonly objectId: string;
+  /** The workspace that the object belongs to; null for none. */
+  readonly inWorkspaceId: string | null;
+  readonly changes: readonly AuditChange[];
+}
