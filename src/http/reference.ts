@@ -101,6 +101,7 @@ export function pathParameter(
   if (name === 'w') return { description: "The workspace's id.", example: ids.workspace };
   if (name === 'kind') return { description: "The machine's kind.", example: 'workspace' };
   if (name === 'slug') return { description: "The name of the assistant's public link.", example: slug };
+  if (path.includes('/people/')) return { description: "The person's id.", example: ids.person };
   if (path.includes('/sign-ins/')) return { description: "The sign-in's id.", example: ids.signIn };
   if (path.startsWith('/v1/models/')) return { description: "An assistant's alias or id.", example: settings.alias };
   if (path.startsWith('/v1/responses/'))
