@@ -538,10 +538,7 @@ export interface SignIn {
   /** The fingerprint of the operator token under which it began: a new operator token ends it. */
   readonly operator: string;
   readonly person: Person;
-  /**
-   * Whether the person has a record, which decides. Absent in rows of versions without roles: unless there is one
-   * nevertheless, the person is an owner.
-   */
+  /** Whether the person has a record. Absent in rows of versions without roles: an owner, unless there is one. */
   readonly recorded?: true;
   /** The client's network address. */
   readonly address: string;
