@@ -102,10 +102,10 @@ const factNames = {
 /** The attributes of later facts. */
 export function attributesOf(facts: SpanFacts): Attributes {
   const attributes: Attributes = {};
-  for (const [fact, name] of Object.entries(factNames)) {
-    const value = facts[fact as keyof SpanFacts];
+  for (const fact of Object.keys(facts) as (keyof SpanFacts)[]) {
+    const value = facts[fact];
     if (value === undefined || value === null) continue;
-    attributes[name] = fact === 'finishReason' ? [String(value)] : value;
+    attributes[factNames[fact]] = fact === 'finishReason' ? [String(value)] : value;
   }
   return attributes;
 }

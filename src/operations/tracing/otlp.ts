@@ -93,7 +93,7 @@ class ExportedSpan implements Span {
   readonly #start: SpanStart;
   readonly #span: OtelSpan;
   readonly #context: Context;
-  #facts: SpanFacts = {};
+  #failed = false;
 
   constructor(parts: SpanParts, start: SpanStart, above: Context, startedAt = parts.clock.monotonic()) {
     const { name, kind, attributes } = namesOf(start);
@@ -121,7 +121,7 @@ class ExportedSpan implements Span {
 
   set(facts: SpanFacts): void {
     if (!this.#span.isRecording()) return;
-    this.#facts = { ...this.#facts, ...facts };
+    this.#failed ||= hasFailed(facts);
     this.#span.setAttributes(attributesOf(facts));
     if (this.#start.kind === 'turn' && facts.turnId !== undefined)
       this.#span.setAttribute(pageAttribute, turnPage(this.#parts.origin, this.#start, facts.turnId));
@@ -135,7 +135,7 @@ class ExportedSpan implements Span {
   end(facts: SpanFacts = {}): void {
     if (!this.#span.isRecording()) return;
     this.set(facts);
-    if (hasFailed(this.#facts)) this.#span.setStatus({ code: SpanStatusCode.ERROR });
+    if (this.#failed) this.#span.setStatus({ code: SpanStatusCode.ERROR });
     this.#span.end(this.#parts.offsetMs + this.#parts.clock.monotonic());
   }
 }
