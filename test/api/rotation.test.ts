@@ -180,9 +180,10 @@ t.test('a key that is revoked just before it is given its end leaves no successo
   const host = { keys, workspaces: { of: async () => ({ record: { id: 'wks_1' } }) } };
   const request = {
     params: { w: 'wks_1', id: old.id },
-    caller: { by: { kind: 'operator', id: 'operator', name: 'operator' } },
+    caller: { by: { kind: 'operator', id: 'operator', name: 'operator' }, grant: { role: 'owner', workspaceId: null } },
+    head: { remoteAddress: '127.0.0.1' },
     body: {},
-    services: { clock, ids: randomIds(clock), store: { catalog }, host },
+    services: { clock, ids: randomIds(clock), store: { catalog }, host, config: { trustedProxies: [] } },
   };
   await t.rejects(rotateKey(request as any), { code: 'invalid_request', status: 422 });
   const { items } = await store.catalog.list('key', 'wks_1', { limit: 10, after: null, order: 'asc' });

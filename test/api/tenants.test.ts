@@ -118,7 +118,8 @@ async function operations(house: House, prefix: string): Promise<{ name: string;
         !path.startsWith('/p/') &&
         !path.startsWith('/v1/') &&
         path.includes('{id}') &&
-        !path.includes('/sign-ins/'),
+        !path.includes('/sign-ins/') &&
+        !path.includes('/people/'),
     )
     .flatMap(([path, methods]) =>
       Object.keys(methods).map((lower) => {

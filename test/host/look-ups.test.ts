@@ -29,10 +29,16 @@ const isUnknown = (t: Test, { host }: Scene, text: string) =>
 /** Makes the same key each time. */
 const fixed: Ids = { ...ids, make: (prefix) => `${prefix}_${'7'.repeat(26)}`, secret: () => 's'.repeat(32) };
 
+/** Caller and head of the operator's requests. */
+const operatorRequest = {
+  caller: { by: { kind: 'operator', id: 'operator', name: 'operator' }, grant: { role: 'owner', workspaceId: null } },
+  head: { remoteAddress: '127.0.0.1' },
+};
+
 const creates = async ({ host, store, clock, workspaceId }: Scene): Promise<string> => {
-  const services = { host, store, clock, ids: fixed } as unknown as Services;
-  const caller = { by: { kind: 'operator', id: 'operator', name: 'operator' } };
-  const reply = await createKey({ params: { w: workspaceId }, caller, body: { name: 'k' }, services } as never);
+  const services = { host, store, clock, ids: fixed, config: { trustedProxies: [] } } as unknown as Services;
+  const request = { ...operatorRequest, params: { w: workspaceId }, body: { name: 'k' }, services };
+  const reply = await createKey(request as never);
   return (reply as { json: { key: string } }).json.key;
 };
 

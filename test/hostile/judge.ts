@@ -118,7 +118,7 @@ export class Judge {
     if (status >= 400 && !toHead) checkFailure(status, json, headers);
     if (headers.get('content-type') === 'text/event-stream') this.#checkEvents(text);
     // For a request that is not whole only the engine knows the method and path; a refusal of HEAD has no body.
-    if (kind === 'whole' && !(status >= 400 && toHead) && !isPage(target))
+    if (kind === 'whole' && !(status >= 400 && toHead) && !isPage(target) && !isPreflight(method, target))
       this.#conforms.check(method.toUpperCase(), target, { status, headers, json });
   }
 
@@ -130,8 +130,12 @@ export class Judge {
   }
 }
 
-/** The console's pages and their files are no operations of the document. */
-const isPage = (target: string): boolean => /^\/console(?!\/api(?:[/?]|$))/.test(target);
+/** The console's pages, their files and what only they request are no operations of the document. */
+const isPage = (target: string): boolean =>
+  /^\/console(?!\/api(?:[/?]|$))|^\/console\/api\/(?:oidc|sign-in)\b/.test(target);
+/** `OPTIONS` is answered under a link, and is in no document. */
+const isPreflight = (method: string, target: string): boolean =>
+  method.toUpperCase() === 'OPTIONS' && target.startsWith('/p/');
 
 const eventStream = /^HTTP\/1\.1 200 [^\r]*\r\n(?:[^\r]+\r\n)*content-type: text\/event-stream\r\n/i;
 

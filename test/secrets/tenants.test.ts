@@ -52,10 +52,8 @@ const withoutIds = [
   ],
   ...[
     'DELETE /console/api/sign-ins/{id}',
-    'GET /console/api/audit',
     'GET /console/api/me',
     'GET /console/api/people',
-    'PATCH /console/api/people/{id}',
     'GET /console/api/sign-ins',
     'POST /console/api/sign-in',
     'POST /console/api/sign-in-links',
@@ -107,6 +105,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   },
   'POST /call-tokens': { body: ({ session }) => ({ session_id: session }), fields: { session_id: 'session' } },
   'PUT /sessions/{id}/turns/{turn_id}/feedback': { body: () => ({ rating: 'up' }) },
+  'PATCH /console/api/people/{id}': { body: () => ({ blocked: true }) },
   'POST /mcp': { body: () => ({ jsonrpc: '2.0', id: 1, method: 'tools/list' }) },
   'POST /v1/chat/completions': {
     body: ({ assistant }) => ({ model: assistant, messages: [{ role: 'user', content: 'Hi' }] }),

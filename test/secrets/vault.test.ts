@@ -181,8 +181,12 @@ t.test(
       ids,
       vault,
       baseUrlProblem: () => null,
+      config: { trustedProxies: [] },
     } as unknown as Services;
-    const request = (id: string, body: object = {}) => ({ params: { w: workspaceId, id }, body, services }) as never;
+    const caller = { by: { kind: 'operator', id: 'operator', name: 'operator' }, grant: { role: 'owner' } };
+    const head = { remoteAddress: '127.0.0.1' };
+    const request = (id: string, body: object = {}) =>
+      ({ params: { w: workspaceId, id }, caller, head, body, services }) as never;
     const told = (...row: string[]): void => {
       t.same([forgotten.here.pop(), forgotten.elsewhere.pop()], [row, row]);
       t.same(forgotten.here, []);
