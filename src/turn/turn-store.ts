@@ -205,8 +205,8 @@ export class StoredTurnSteps implements TurnSteps {
     const { status, stopReason, errorCode } = result;
     const { inputTokens, outputTokens, cachedInputTokens } = counted;
     // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's
-    // runtime for each of them.
-    const turn: Unsealed<Turn> = { ...linkUse.overTurn(this.#begun.turn) };
+    // runtime for each of them. A copy by spread makes a hidden class anew for each field that is added to it.
+    const turn: Unsealed<Turn> = Object.assign({}, linkUse.overTurn(this.#begun.turn));
     turn.status = status;
     turn.stopReason = stopReason;
     turn.errorCode = errorCode;

@@ -266,6 +266,9 @@ const wanted: Readonly<Record<string, number>> = {
   'DELETE /console/api/workspaces/{w}/sessions/{id}': 200,
   'DELETE /console/api/workspaces/{w}/visitors/{visitor_id}': 200,
   'GET /console/api/oidc/callback': 404,
+  'PATCH /console/api/people/{id}': 404,
+  // The link does not take ratings.
+  'PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback': 404,
   'GET /link/{file}': 404,
   'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
