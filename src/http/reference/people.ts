@@ -49,7 +49,7 @@ An operation that the role does not permit is 403 `role_not_permitted`, and anot
       does: "Changes a person's role, moves it to another workspace, or blocks the person. The next request has the new role, and what the person has open in the console is closed. A block ends the person's sign-ins at once.",
       repeat: 'A repeat changes nothing.',
       surprises:
-        'An unknown person is 404 `route_not_found`; the operator cannot be changed: 403 `role_not_permitted`. An owner may demote or block themselves. The role of a person who signs in by OpenID Connect is that of the claims again with the next sign-in; a block stays.',
+        'An unknown person is 404 `route_not_found`; the operator cannot be changed: 403 `role_not_permitted`. An owner may demote or block themselves. A role or a workspace that is set here stays at the next sign-in by OpenID Connect, as long as a rule matches the claims; a block stays.',
       body: { role: 'attendant', workspace_id: ids.workspace },
       answer: person,
     },
