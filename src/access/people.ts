@@ -8,7 +8,8 @@ import { idOf, type Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Grant } from '../base/roles.ts';
 import { installation, type AuditEntry, type PersonRecord } from '../store/records.ts';
-import type { Page, Store, Versioned } from '../store/store.ts';
+import type { Store, Versioned } from '../store/store.ts';
+import { recordsOf } from '../store/parts/catalog.ts';
 
 /** A person as an issuer of OpenID Connect knows them. */
 export interface IdentifiedPerson {
@@ -105,16 +106,8 @@ export class People {
 
   async list(): Promise<PersonRecord[]> {
     const people: PersonRecord[] = [];
-    for (let after: string | null = null; ;) {
-      const page: Page<PersonRecord> = await this.#store.catalog.list('person', installation, {
-        limit: limits.listMax,
-        after,
-        order: 'asc',
-      });
-      people.push(...page.items);
-      if (page.next === null) return people;
-      after = page.next;
-    }
+    for await (const person of recordsOf(this.#store.catalog, 'person', installation)) people.push(person);
+    return people;
   }
 
   /**

@@ -5,7 +5,7 @@
  * at most once a minute.
  */
 import { hkdfSync } from 'node:crypto';
-import { atTurnEnd, secondsOf, type Clock, type Timer } from '../base/clock.ts';
+import { secondsOf, type Clock, type Timer } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { digestOf, matchesDigest } from './keys.ts';
 import { limits } from '../base/limits.ts';
@@ -15,13 +15,13 @@ import { grantOfPerson, People, type IdentifiedPerson } from './people.ts';
 import {
   installation,
   type AuditEntry,
-  type CatalogRecords,
   type Person,
   type PersonRecord,
   type SignIn,
   type SignInLink,
 } from '../store/records.ts';
-import type { Page, Store, Versioned } from '../store/store.ts';
+import type { Store, Versioned } from '../store/store.ts';
+import { recordsOf } from '../store/parts/catalog.ts';
 
 /** Every holder of the operator token is this one person. */
 export const operatorPerson: Person = { id: 'operator', name: 'operator' };
@@ -126,7 +126,7 @@ export class SignIns {
   async #sweepLinks(now: number): Promise<void> {
     if (now < this.#nextSweepAt) return;
     this.#nextSweepAt = now + limits.signInLinkSweepSeconds;
-    for await (const link of this.#all('sign_in_link'))
+    for await (const link of recordsOf(this.#store.catalog, 'sign_in_link', installation))
       if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
   }
 
@@ -219,7 +219,7 @@ export class SignIns {
   async listWithPeople(): Promise<PersonSignIn[]> {
     const people = new Map((await this.people.list()).map((person) => [person.id, person]));
     const signIns: PersonSignIn[] = [];
-    for await (const stored of this.#all('sign_in')) {
+    for await (const stored of recordsOf(this.#store.catalog, 'sign_in', installation)) {
       const signIn = this.#withUse(stored);
       const person = this.#isAlive(signIn) ? personOf(signIn, people.get(signIn.person.id) ?? null) : undefined;
       if (person !== undefined) signIns.push({ signIn, person });
@@ -255,13 +255,14 @@ export class SignIns {
 
   /** Ends all sign-ins of a person. */
   async endAll(personId: string, audit?: SignInAudit): Promise<void> {
-    for await (const { id, person } of this.#all('sign_in')) if (person.id === personId) await this.end(id, audit);
+    for await (const { id, person } of recordsOf(this.#store.catalog, 'sign_in', installation))
+      if (person.id === personId) await this.end(id, audit);
   }
 
   /** Removes the records made under other operator tokens; a process calls it when it starts. */
   async endThoseBefore(): Promise<void> {
     for (const kind of ['sign_in', 'sign_in_link'] as const) {
-      for await (const { id, operator } of this.#all(kind))
+      for await (const { id, operator } of recordsOf(this.#store.catalog, kind, installation))
         if (operator !== this.#operator) await this.#remove(kind, id);
     }
   }
@@ -367,7 +368,7 @@ export class SignIns {
   /** Removes sign-ins that have ended, and the least recently used ones if there are too many. */
   async #makeRoom(): Promise<void> {
     const alive: SignIn[] = [];
-    for await (const stored of this.#all('sign_in')) {
+    for await (const stored of recordsOf(this.#store.catalog, 'sign_in', installation)) {
       const signIn = this.#withUse(stored);
       if (this.#now() >= signInEnd(signIn)) await this.#remove('sign_in', signIn.id);
       else alive.push(signIn);
@@ -375,21 +376,6 @@ export class SignIns {
     alive.sort((one, other) => one.lastSeenAt - other.lastSeenAt);
     for (const { id } of alive.slice(0, Math.max(0, alive.length + 1 - limits.signInsMax))) await this.end(id);
     await this.people.makeRoom(new Set(alive.map(({ person }) => person.id)));
-  }
-
-  async *#all<K extends 'sign_in' | 'sign_in_link'>(kind: K): AsyncGenerator<CatalogRecords[K]> {
-    for (let after: string | null = null; ;) {
-      const page: Page<CatalogRecords[K]> = await this.#store.catalog.list(kind, installation, {
-        limit: limits.listMax,
-        after,
-        order: 'asc',
-      });
-      yield* page.items;
-      if (page.next === null) return;
-      after = page.next;
-      // An embedded store answers within the turn of the event loop; other work runs between pages.
-      await new Promise<void>((resolve) => atTurnEnd(resolve));
-    }
   }
 
   #read(id: string): Promise<Versioned<SignIn> | null> {

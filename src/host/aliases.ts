@@ -2,11 +2,12 @@
  * The assistants of a workspace by alias (contract 14). A workspace has few, so they are listed; the store keeps their
  * aliases apart.
  */
-import { atTurnEnd, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { keepNewest } from '../base/newest.ts';
 import { aliasKey } from '../base/text.ts';
-import type { Assistant, Catalog } from '../store/store.ts';
+import type { Catalog } from '../store/store.ts';
+import { recordsOf } from '../store/parts/catalog.ts';
 
 interface Listed {
   readonly at: number;
@@ -49,24 +50,8 @@ export class Aliases {
   async #list(workspaceId: string): Promise<Listed> {
     const at = this.#clock.monotonic();
     const ids = new Map<string, string>();
-    for await (const { id, alias } of assistantsOf(this.#catalog, workspaceId))
+    for await (const { id, alias } of recordsOf(this.#catalog, 'assistant', workspaceId))
       if (typeof alias === 'string') ids.set(aliasKey(alias), id);
     return { at, ids };
-  }
-}
-
-/** All assistants of a workspace, oldest first. */
-export async function* assistantsOf(catalog: Catalog, workspaceId: string): AsyncGenerator<Assistant> {
-  for (let after: string | null = null; ;) {
-    const { items, next }: { items: readonly Assistant[]; next: string | null } = await catalog.list(
-      'assistant',
-      workspaceId,
-      { limit: limits.listMax, after, order: 'asc' },
-    );
-    yield* items;
-    if (next === null) return;
-    after = next;
-    // An embedded store answers within the iteration of the event loop; other work runs between pages.
-    await new Promise<void>((resolve) => atTurnEnd(resolve));
   }
 }

@@ -2,11 +2,11 @@
  * Seals credentials and the signing secrets of tools again that were sealed under the previous `PARLEY_SECRET`, or by a
  * version that did not bind them to their provider and origin.
  */
-import { limits } from '../base/limits.ts';
 import { signingHolder, type SealedHolder } from '../access/vault.ts';
 import type { Services } from '../conversation/services.ts';
 import { replacedSecrets, withReplacedSecrets } from '../store/records/tools.ts';
-import type { CatalogKind, CatalogRecords, Page, Store, Tool } from '../store/store.ts';
+import type { CatalogRecords, Tool } from '../store/store.ts';
+import { recordsOf } from '../store/parts/catalog.ts';
 
 /**
  * Whether a start reseals. A resealed credential cannot be opened by a process that does not know the new secret, or
@@ -26,13 +26,13 @@ export async function resealSecrets(parts: Parts): Promise<void> {
   const { store, log, config } = parts;
   const counts = { present: 0, resealed: 0, shut: 0 };
   try {
-    for await (const workspace of all(store, 'workspace', '')) {
-      for await (const { id } of all(store, 'credential', workspace.id))
+    for await (const workspace of recordsOf(store.catalog, 'workspace', '')) {
+      for await (const { id } of recordsOf(store.catalog, 'credential', workspace.id))
         await resealRecord(parts, 'credential', workspace.id, id, counts, (credential, again) => ({
           ...credential,
           sealed: again(credential),
         }));
-      for await (const { id } of all(store, 'tool', workspace.id))
+      for await (const { id } of recordsOf(store.catalog, 'tool', workspace.id))
         await resealRecord(parts, 'tool', workspace.id, id, counts, resealedTool);
     }
     if (config.secretPrevious !== null)
@@ -92,21 +92,4 @@ function resealedTool(tool: Tool, again: Again): Tool {
     { ...tool, sealed },
     replacedSecrets(tool).map((one) => ({ ...one, sealed: again({ ...holder, sealed: one.sealed }) })),
   );
-}
-
-async function* all<K extends CatalogKind>(
-  { catalog }: Store,
-  kind: K,
-  workspaceId: string,
-): AsyncGenerator<CatalogRecords[K]> {
-  for (let after: string | null = null; ;) {
-    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
-    yield* page.items;
-    if (page.next === null) return;
-    after = page.next;
-  }
 }

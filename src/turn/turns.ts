@@ -90,7 +90,7 @@ interface StoreCheck {
 
 /**
  * The end of a lease of a store with a single owner. No process renews it, and it becomes void when the owner dies.
- * It holds at every setting of the wall clock until then: if a slot lapsed under a living turn, one turn more could
+ * The lease holds at every setting of the wall clock until then: if a slot lapsed under a living turn, one turn more could
  * begin than the ceiling allows.
  */
 const forever = Number.MAX_SAFE_INTEGER;

@@ -1,7 +1,7 @@
 /** Lists of many assistants: they wake none of them, and other work runs between their pages. */
 import t from 'tap';
 import { draftSnapshot } from '../../src/host/assistants.ts';
-import { assistantsOf } from '../../src/host/aliases.ts';
+import { recordsOf } from '../../src/store/parts/catalog.ts';
 import { listTools } from '../../src/http/handlers/mcp-tools.ts';
 import { listModels } from '../../src/http/openai/models.ts';
 import type { PageRequest } from '../../src/store/store.ts';
@@ -70,7 +70,7 @@ t.test('a search through all assistants leaves room for other work between pages
   const catalog = catalogOf();
   const found: string[] = [];
   const passed = await iterations(async () => {
-    for await (const { id } of assistantsOf(catalog as never, 'wks_1')) found.push(id);
+    for await (const { id } of recordsOf(catalog as never, 'assistant', 'wks_1')) found.push(id);
   });
   t.same(
     found,

@@ -4,7 +4,7 @@ import { templatesOf } from '../../assistant/texts.ts';
 import { Failure } from '../../base/errors.ts';
 import { isTemplate } from '../../base/variables.ts';
 import { aliasKey } from '../../base/text.ts';
-import { assistantsOf } from '../../host/aliases.ts';
+import { recordsOf } from '../../store/parts/catalog.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
 import { limits } from '../../base/limits.ts';
@@ -278,7 +278,7 @@ async function checkAlias(
   { services, body }: ConsoleRequest<unknown, PatchAssistantBody>,
 ): Promise<void> {
   if (body.alias === undefined || body.alias === null) return;
-  for await (const other of assistantsOf(services.store.catalog, workspaceId)) {
+  for await (const other of recordsOf(services.store.catalog, 'assistant', workspaceId)) {
     if (other.id !== id && typeof other.alias === 'string' && aliasKey(other.alias) === aliasKey(alias!))
       throw new Failure('invalid_field', { field: 'alias' });
   }

@@ -96,8 +96,8 @@ const secretOf = (record: object | null): unknown => (record !== null && 'sealed
 const secretChange: AuditChange = { path: 'secret', before: '(hidden)', after: '(hidden)' };
 
 /**
- * Returns the function that writes the row of a change to a record: created without `before`, deleted without `after`.
- * It returns undefined where nothing changes.
+ * Returns the function that writes the row of a change to a record: created without `before`, deleted without `after`;
+ * the function returns undefined where nothing changes.
  */
 export function audited<K extends keyof Records>(
   request: Pick<ConsoleRequest, 'caller' | 'head' | 'services'>,

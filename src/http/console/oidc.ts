@@ -14,12 +14,13 @@ import type { Grant } from '../../base/roles.ts';
 import { firstLine } from '../../base/text.ts';
 import type { Services } from '../../conversation/services.ts';
 import { IdentityRefused, IssuerAway, type Identity } from '../../providers/identity.ts';
-import type { Page, Workspace } from '../../store/store.ts';
+import type { Workspace } from '../../store/store.ts';
 import { pageHeaders } from '../pages.ts';
 import type { NobodyCaller, Reply, Request } from '../request.ts';
 import { failedSignInPage, failedSignInPolicy, signInFailures } from '../sign-in-page.ts';
 import { signingEntry } from './audit.ts';
 import { nowhere } from './common.ts';
+import { recordsOf } from '../../store/parts/catalog.ts';
 
 type Oidc = NonNullable<Services['oidc']>;
 
@@ -154,16 +155,9 @@ const lineOf = (text: string): string => firstLine(text.replace(/[\p{C}\p{Z}]/gu
 async function namedWorkspaces({ config, store }: Services): Promise<Workspace[]> {
   const names = new Set(config.oidc!.rules.flatMap(({ workspace }) => workspace ?? []));
   const found: Workspace[] = [];
-  for (let after: string | null = null; names.size > 0;) {
-    const page: Page<Workspace> = await store.catalog.list('workspace', '', {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
-    found.push(...page.items.filter(({ id, name }) => names.has(id) || names.has(name)));
-    if (page.next === null) break;
-    after = page.next;
-  }
+  if (names.size === 0) return found;
+  for await (const workspace of recordsOf(store.catalog, 'workspace', ''))
+    if (names.has(workspace.id) || names.has(workspace.name)) found.push(workspace);
   return found;
 }
 

@@ -1,7 +1,7 @@
 /** `/console/api/workspaces/{w}/tools` (contract 13): a signing secret is shown once and stored sealed. */
 import { Failure } from '../../base/errors.ts';
 import { signingHolder } from '../../access/vault.ts';
-import { assistantsOf } from '../../host/aliases.ts';
+import { recordsOf } from '../../store/parts/catalog.ts';
 import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../base/wire.ts';
 import { isAt } from '../../assistant/tool-client.ts';
@@ -112,7 +112,7 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
   const row = found === null ? undefined : audited(request, 'tool')(found.record, null);
   if (!(await services.store.catalog.remove('tool', workspaceId, id, row))) throw nowhere();
   services.host.tools.forget(workspaceId, id);
-  for await (const assistant of assistantsOf(services.store.catalog, workspaceId)) {
+  for await (const assistant of recordsOf(services.store.catalog, 'assistant', workspaceId)) {
     if (!assistant.toolIds?.includes(id)) continue;
     await services.host.assistants.configure(
       workspaceId,
@@ -189,7 +189,7 @@ async function check(
 
 /** The functions of an assistant's tools have different names, and are not too many. */
 async function checkAssistants(tool: Tool, request: ConsoleRequest<unknown, unknown>): Promise<void> {
-  for await (const { toolIds = [] } of assistantsOf(request.services.store.catalog, tool.workspaceId)) {
+  for await (const { toolIds = [] } of recordsOf(request.services.store.catalog, 'assistant', tool.workspaceId)) {
     if (!toolIds.includes(tool.id)) continue;
     if (!(await mayHave(tool.workspaceId, toolIds, request, tool)))
       throw new Failure('invalid_field', { field: 'functions' });

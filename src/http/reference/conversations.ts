@@ -133,7 +133,7 @@ Turn and message then have \`feedback\`, and the usage of the time in which the 
     },
     'DELETE /sessions/{id}/turns/{turn_id}/feedback': {
       does: 'Removes the feedback on a turn.',
-      repeat: 'A repeat, as where there is none, is 204 as well.',
+      repeat: '204 again, also for a turn without a rating.',
       surprises: `A turn that still streams is 409 \`turn_in_progress\`. An unknown turn is 404 \`turn_not_found\`. ${sessionErrors}`,
     },
     'GET /sessions/{id}/turns/{turn_id}/events': {

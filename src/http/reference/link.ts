@@ -118,7 +118,7 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
     'DELETE /p/{slug}/sessions/{id}/turns/{turn_id}/feedback': {
       does: 'Removes the feedback on a turn, where `link.feedback` is true.',
       cost: rated,
-      repeat: 'A repeat, as where there is none, is 204 as well.',
+      repeat: '204 again, also for a turn without a rating.',
       surprises: `${others} While \`link.feedback\` is false: 404 \`route_not_found\`. A turn that still streams is 409 \`turn_in_progress\`.`,
     },
     'GET /p/{slug}/sessions/{id}/turns/{turn_id}/events': {

@@ -31,7 +31,7 @@ export const pageRoutes: readonly Route[] = [
     summary: 'Lists the ways to sign in.',
     success: json(wire.SignInOptionsView, 'The ways that this server offers.'),
   }),
-  open('GET', '/console/api/oidc', beginOidc, led('The browser goes on to the issuer.')),
+  open('GET', '/console/api/oidc', beginOidc, led('Redirects the browser to the issuer.')),
   open('GET', '/console/api/oidc/callback', finishOidc, led('The person is signed in.')),
   open('GET', '/docs/', withoutSlash, slashed),
   open('GET', '/p/{slug}/', withoutSlash, slashed),

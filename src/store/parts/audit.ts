@@ -10,6 +10,7 @@ import { limits } from '../../base/limits.ts';
 import { installation } from '../records.ts';
 import { auditOfWorkspaces, type AuditChange, type AuditEntry } from '../records/audit.ts';
 import type { Page, PageRequest, Store } from '../store.ts';
+import { recordsOf } from './catalog.ts';
 
 /** Fields that say which object it is, or that change with each save. */
 const unlisted: readonly string[] = ['object', 'id', 'workspace_id', 'created_at', 'updated_at'];
@@ -91,23 +92,10 @@ const placesOfWorkspace = async (workspaceId: string): Promise<string[]> => [
 /** Every place with rows: also each removed workspace, whose removal is a row that outlives its others. */
 async function placesOf(catalog: Catalog): Promise<string[]> {
   const places = new Set<string>([installation, auditOfWorkspaces]);
-  for await (const { id } of all(catalog, 'workspace', '')) places.add(id);
-  for await (const { objectType, objectId } of all(catalog, 'audit_entry', auditOfWorkspaces))
+  for await (const { id } of recordsOf(catalog, 'workspace', '')) places.add(id);
+  for await (const { objectType, objectId } of recordsOf(catalog, 'audit_entry', auditOfWorkspaces))
     if (objectType === 'workspace') places.add(objectId);
   return [...places];
-}
-
-async function* all<K extends 'workspace' | 'audit_entry'>(catalog: Catalog, kind: K, place: string) {
-  for (let after: string | null = null; ;) {
-    const page: Page<Awaited<ReturnType<typeof catalog.list<K>>>['items'][number]> = await catalog.list(kind, place, {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
-    yield* page.items;
-    if (page.next === null) return;
-    after = page.next;
-  }
 }
 
 /**

@@ -1,4 +1,6 @@
 /** The part of a store that keeps the console's records. */
+import { atTurnEnd } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import type { Assistant, AuditEntry, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
@@ -39,4 +41,24 @@ export interface Catalog {
   keyByPublicId(publicId: string): Promise<Versioned<Key> | null>;
   /** The assistant with this slug, in any state and any workspace. */
   assistantBySlug(slug: string): Promise<Versioned<Assistant> | null>;
+}
+
+/** All records of a kind in a workspace, in order of creation; `workspaceId` is ignored for workspaces. */
+export async function* recordsOf<K extends CatalogKind>(
+  catalog: Pick<Catalog, 'list'>,
+  kind: K,
+  workspaceId: string,
+): AsyncGenerator<CatalogRecords[K]> {
+  for (let after: string | null = null; ;) {
+    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
+      limit: limits.listMax,
+      after,
+      order: 'asc',
+    });
+    yield* page.items;
+    if (page.next === null) return;
+    after = page.next;
+    // An embedded store answers within the turn of the event loop; other work runs between pages.
+    await new Promise<void>((resolve) => atTurnEnd(resolve));
+  }
 }
