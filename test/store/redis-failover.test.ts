@@ -4,10 +4,7 @@
  */
 import t from 'tap';
 import { failover } from '../../bench/failover.ts';
-import { WheelClock } from '../../src/base/clock.ts';
-import { connectCluster } from '../../src/store/redis/connection/cluster.ts';
 import { StoreRefused } from '../../src/store/store.ts';
-import { until } from '../api/talk.ts';
 import { ids, Scene, snapshot } from './fixtures.ts';
 import { RedisCluster, type RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
@@ -96,25 +93,4 @@ t.test('who waits for a cluster learns that a server of it has ended', { skip },
   await cluster.until(async () => !(await cluster.primaries()).includes(first));
   second.signal('SIGKILL');
   await t.rejects(cluster.settles(), { message: `The Redis on port ${second.port} has ended, and no test killed it.` });
-});
-
-t.test('a client that is closed while it reads the map of a cluster leaves no connection', { skip }, async (t) => {
-  const cluster = await RedisCluster.start();
-  t.teardown(() => cluster.stop());
-  const isDown = ['EVAL', "return redis.error_reply('CLUSTERDOWN The cluster is down')", '1', 'key'];
-  // A connection that a closed client leaves reaches its server while a later client works.
-  for (let round = 0; round < 5; round++) {
-    const connection = connectCluster(cluster.url, new WheelClock());
-    await connection.open();
-    await t.rejects(connection.send('key', isDown), { message: /^CLUSTERDOWN/ }, 'the client reads the map now');
-    await connection.close();
-  }
-  const others = async (): Promise<string[]> => {
-    const lists = await Promise.all(
-      cluster.servers.map((server) => server.command('CLIENT', 'LIST', 'TYPE', 'normal')),
-    );
-    return lists.flatMap((list) => list.trim().split('\n')).filter((line) => !line.includes('cmd=client|list'));
-  };
-  await until(async () => (await others()).length === 0);
-  t.pass('each server has lost its client');
 });

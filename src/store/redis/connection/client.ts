@@ -1,4 +1,5 @@
 /** node-redis's clients, and the errors that say what to do about a connection. */
+import { setMaxListeners } from 'node:events';
 import { createClient, RESP_TYPES } from 'redis';
 import { isUntrusted } from '../../../base/certificates.ts';
 import { limits } from '../../../base/limits.ts';
@@ -30,30 +31,71 @@ const makeClient = () => createClient({ ...clientOptions, RESP: 3 });
 export type Client = ReturnType<typeof makeClient>;
 
 /**
+ * The sockets of a client, or of all clients of a cluster. node-redis keeps a socket that was connecting when its client
+ * was destroyed, and pings it for ever; so the sockets have a separate end.
+ */
+export class Sockets {
+  readonly #ended = new AbortController();
+  readonly options: ReturnType<typeof optionsOf>;
+  #isClosing = false;
+
+  constructor(reconnects = true) {
+    setMaxListeners(0, this.#ended.signal);
+    const { reconnectStrategy } = clientOptions.socket;
+    this.options = optionsOf(this.#ended.signal, (tries) =>
+      reconnects && !this.#isClosing ? reconnectStrategy(tries) : false,
+    );
+  }
+
+  /** From now on no lost connection is tried again. */
+  close(): void {
+    this.#isClosing = true;
+  }
+
+  /** Ends all of them. None may be opened later: Node connects a socket whose signal is aborted before. */
+  end(): void {
+    this.close();
+    this.#ended.abort();
+  }
+}
+
+const optionsOf = (signal: AbortSignal, reconnectStrategy: (tries: number) => number | false) => ({
+  ...clientOptions.socket,
+  signal,
+  reconnectStrategy,
+});
+
+/**
  * Never connected. Making a client's class, with a method for each command of Redis, takes 20 ms; duplicates share the
  * model's.
  */
 let model: Client | null = null;
 
-export function single(
-  url: string,
-  reconnectStrategy: false | ((tries: number) => number) = clientOptions.socket.reconnectStrategy,
-): Client {
+export interface SingleClient {
+  readonly client: Client;
+  /** Ends its connection for good, also while it connects. */
+  end(): void;
+}
+
+/** The client of one server. Callers learn of a connection's errors from their calls. */
+export function single(url: string, reconnects = true): SingleClient {
   model ??= makeClient();
-  return model.duplicate({ url, socket: { ...clientOptions.socket, reconnectStrategy } });
+  const sockets = new Sockets(reconnects);
+  const client = quiet(model.duplicate({ url, socket: sockets.options }));
+  const end = (): void => {
+    if (client.isOpen) client.destroy();
+    sockets.end();
+  };
+  return { client, end };
 }
 
 export const sendOn = (client: Client, args: Arguments): Promise<RedisReply> =>
   client.sendCommand([...args], commandOptions) as unknown as Promise<RedisReply>;
 
-/** Callers learn of a connection's errors from their calls; without a listener an error event would end the process. */
+/** An error event without a listener would end the process. */
 export const quiet = <T extends { on(event: 'error', listener: () => void): unknown }>(client: T): T => {
   client.on('error', () => {});
   return client;
-};
-
-export const endClient = (client: { readonly isOpen: boolean; destroy(): void }): void => {
-  if (client.isOpen) client.destroy();
 };
 
 /** Redis's own errors for an address that no retry can use. */
@@ -74,10 +116,10 @@ export function refusalOf({ code, message }: NodeJS.ErrnoException): string | nu
 
 /** One server, tried once: the doctor reports what is wrong instead of waiting for it to pass. */
 export function connectOnce(url: string) {
-  const client = quiet(single(url, false));
+  const { client, end } = single(url, false);
   return {
     open: async (): Promise<void> => void (await client.connect()),
-    close: (): void => endClient(client),
+    close: end,
     send: (args: Arguments): Promise<RedisReply> => sendOn(client, args),
   };
 }

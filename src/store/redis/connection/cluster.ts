@@ -18,6 +18,7 @@ import {
   quiet,
   refusalOf,
   sendOn,
+  Sockets,
   type Arguments,
   type Client,
 } from './client.ts';
@@ -43,11 +44,11 @@ export function memberUrl(url: string, address: string): string {
   return `redis${secure}://${user === undefined ? '' : `${user}@`}${address}`;
 }
 
-function clusterOf(url: string) {
+function clusterOf(url: string, sockets: Sockets) {
   const { secure, user, hosts } = clusterAddress(url);
   const [username, password] = (user ?? '').split(':').map(decodeURIComponent);
   const access = user === undefined ? {} : { username: username!, password: password ?? '' };
-  const socket = secure === 's' ? { ...clientOptions.socket, tls: true as const } : clientOptions.socket;
+  const socket = secure === 's' ? { ...sockets.options, tls: true as const } : sockets.options;
   return createCluster({
     rootNodes: hosts.map((host) => ({ ...clientOptions, ...access, socket, url: `redis${secure}://${host}` })),
     defaults: { ...clientOptions, ...access, socket },
@@ -89,16 +90,18 @@ export function connectCluster(url: string, clock: Clock) {
 class ClusterClient {
   readonly cluster: Cluster;
   readonly #clock: Clock;
+  readonly #sockets = new Sockets();
   readonly #openSlots: OpenSlots;
   /** Replies in flight, by node: a silent shard does not block the others. */
   readonly #owed = new WeakMap<object, InFlightReplies>();
   readonly #acknowledged = new WeakMap<Client, ReplicaAck>();
   #opening: Promise<unknown> | null = null;
+  #connected: Promise<unknown> | null = null;
   #lookedAt = -Infinity;
 
   constructor(url: string, clock: Clock) {
     this.#clock = clock;
-    this.cluster = quiet(clusterOf(url));
+    this.cluster = quiet(clusterOf(url, this.#sockets));
     this.#openSlots = new OpenSlots(clock, {
       primaries: () =>
         this.cluster.masters.map((node) => ({ address: node.address, ask: (words) => this.ask(node, words) })),
@@ -117,7 +120,7 @@ class ClusterClient {
     const hear = (error: NodeJS.ErrnoException): unknown => heard.push(error);
     this.cluster.on('error', hear);
     try {
-      await this.cluster.connect();
+      await (this.#connected = this.cluster.connect());
     } catch (error) {
       const refusal = heard.map(refusalOf).find((words) => words !== null);
       throw refusal === undefined ? (heard.find(isLoading) ?? error) : new StoreRefused(refusal, { cause: error });
@@ -135,21 +138,26 @@ class ClusterClient {
   }
 
   /**
-   * Ends the connections. A node's client that is ended while it connects stays connected, so a reading of the map,
-   * which connects to the nodes, ends first (`rediscover` joins the one in flight). A server that is down is not waited
-   * for longer than a connection may take.
+   * Ends the connections. A reading of the map connects to the nodes, so all sockets end after it (`rediscover` joins
+   * the one in flight). The caller does not wait for a server that is down for longer than a connection may take.
    */
   async close(): Promise<void> {
-    if (!this.cluster.isOpen) return;
+    this.#sockets.close();
+    const readings = [this.#connected, this.cluster.isOpen ? this.cluster._slots.rediscover() : null];
+    const ended = Promise.allSettled(readings).then(() => this.#end());
     await new Promise<void>((resolve) => {
       const timer = this.#clock.after(limits.redisConnectMs, resolve);
-      const end = (): void => {
+      void ended.then(() => {
         timer.cancel();
         resolve();
-      };
-      this.cluster._slots.rediscover().then(end, end);
+      });
     });
     if (this.cluster.isOpen) this.cluster.destroy();
+  }
+
+  #end(): void {
+    if (this.cluster.isOpen) this.cluster.destroy();
+    this.#sockets.end();
   }
 
   /** Sends a command with any slot to a node. */

@@ -8,7 +8,7 @@ import { StoreRefused } from '../../store.ts';
 import { ReplicaAck } from '../replica-ack.ts';
 import { InFlightReplies } from '../in-flight-replies.ts';
 import { textOfReply } from '../reply.ts';
-import { endClient, isDemoted, quiet, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
+import { isDemoted, refusalOf, sendOn, single, type Arguments, type Client } from './client.ts';
 
 /**
  * The first connection of a client, which itself would retry for ever after any error; and the present reason of its
@@ -63,9 +63,8 @@ async function refuseMember(client: Client): Promise<void> {
 }
 
 export function connectSingle(url: string) {
-  const client = quiet(single(url));
-  const waiting = quiet(single(url));
-  const listening = quiet(single(url));
+  const clients = [single(url), single(url), single(url)] as const;
+  const [client, waiting, listening] = clients.map((each) => each.client) as [Client, Client, Client];
   const opening = new Opening(client);
   const onError = droppingDemoted([client, waiting, listening]);
   // The client closes silent connections by its own timers, so silence is measured by the same clock.
@@ -80,7 +79,7 @@ export function connectSingle(url: string) {
     get trouble() {
       return opening.trouble;
     },
-    close: async () => [client, waiting, listening].forEach(endClient),
+    close: async () => clients.forEach(({ end }) => end()),
     send: (_key: string, args: Arguments) => owed.ask(() => sendOn(client, args)),
     sendConfirmed: (key: string, args: Arguments) => opened(waiting).then(() => acknowledged.send(key, args)),
     primaries: () => [(args: Arguments) => owed.ask(() => sendOn(client, args))],
