@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import about from '../../package.json' with { type: 'json' };
 import { registerAssistants } from './assistants.ts';
+import { registerAudit } from './audit.ts';
 import { registerChat } from './chat.ts';
 import { registerConsole } from './console.ts';
 import { registerCredentials } from './credentials.ts';
@@ -83,6 +84,7 @@ function commandOf(io: Io): Command {
     registerUsage,
     registerWorkspaces,
     registerConsole,
+    registerAudit,
     registerMachines,
     registerInspect,
     registerDoctor,

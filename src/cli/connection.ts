@@ -24,19 +24,21 @@ export interface PageOptions {
   readonly order?: string;
 }
 
-/** Adds the shared flags to a command. */
-export const addConnectionOptions = (command: Command): Command =>
+const oneWorkspace = 'default: the only workspace, or the one called "default"';
+
+/** Adds the shared flags to a command; `workspaces` describes the flag `--workspace`. */
+export const addConnectionOptions = (command: Command, workspaces: string = oneWorkspace): Command =>
   command
     .option('--url <address>', "the server's address (PARLEY_URL, default: http://127.0.0.1:$PORT)", serverAddress)
     .option(
       '--operator-token <token>',
       "the token for the console's API (PARLEY_OPERATOR_TOKEN, default: the file operator-token in the data folder of PARLEY_STORE)",
     )
-    .option('--workspace <id|name>', 'default: the only workspace, or the one called "default"')
+    .option('--workspace <id|name>', workspaces)
     .option('--json', "print the API's JSON as it is; failures too, on stderr");
 
 /** Adds the flags of a list. */
-export const addPageOptions = (command: Command): Command =>
+export const addPageOptions = (command: Command, workspaces?: string): Command =>
   addConnectionOptions(
     command
       .option(
@@ -46,6 +48,7 @@ export const addPageOptions = (command: Command): Command =>
       )
       .option('--after <cursor>', 'the next_cursor of the previous page')
       .addOption(new Option('--order <order>', 'by time of creation').choices(['asc', 'desc'])),
+    workspaces,
   );
 
 export const pageQuery = ({ limit, after, order }: PageOptions): Query => ({ limit, after, order });

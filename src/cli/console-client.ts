@@ -47,9 +47,8 @@ export class ConsoleClient {
     return this.#call('DELETE', path, undefined, timeoutMs);
   }
 
-  /** Every item of a list, page by page. */
-  async *all<T>(path: string, query: Query = {}): AsyncGenerator<T> {
-    let after: string | undefined;
+  /** Every item of a list, page by page; with `after` those after this cursor. */
+  async *all<T>(path: string, query: Query = {}, after?: string): AsyncGenerator<T> {
     do {
       const { body } = await this.get<List<T>>(path, { ...query, limit: limits.listMax, after });
       yield* body.data;

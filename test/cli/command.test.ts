@@ -137,6 +137,7 @@ t.test('--help prints every command and --version the version', async (t) => {
     'usage',
     'workspaces',
     'console',
+    'audit',
     'machines',
     'doctor',
   ])

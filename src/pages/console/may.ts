@@ -19,6 +19,7 @@ const pages: Readonly<Record<string, Permission>> = {
   load: 'load.read',
   workspaces: 'workspaces.read',
   people: 'people.read',
+  audit: 'audit.read',
 };
 
 /** Whether the role permits the page that begins so. */

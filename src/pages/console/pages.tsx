@@ -28,7 +28,7 @@ const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string,
   usage: ['desk', 'usage'],
 };
 
-const ofInstallation = ['load', 'workspaces', 'people'];
+const ofInstallation = ['load', 'workspaces', 'people', 'audit'];
 
 /** Accepts an id for a path of the API: dots and slashes are separators there. */
 const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,80}$/.test(text);
@@ -59,6 +59,7 @@ const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   },
   assistant: { section: /^(general|model|tools|voice|pre-chat|link|widget|try)$/ },
   actor: { at: /^\d{1,9}(r\d{1,6})?$/, session: id },
+  audit: { workspace: id, order: /^(asc|desc)$/ },
   usage: { days: /^(1|7|30|90)$/, bucket: /^(day|hour)$/, assistant_id: id, key_id: id },
 };
 

@@ -31,6 +31,7 @@ export type Budget = Key['budgets']['requests'];
 export type Person = Static<typeof wire.PersonView>;
 export type Role = Person['role'];
 export type ConsolePerson = wire.ConsolePersonView;
+export type AuditEntry = wire.AuditEntryView;
 export type SignIn = Static<typeof wire.SignInView>;
 export type SignInOptions = wire.SignInOptionsView;
 export type SignInLink = Static<typeof wire.SignInLinkView>;

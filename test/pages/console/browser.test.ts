@@ -2,6 +2,7 @@
 import t from 'tap';
 import { whyNoBrowser } from '../../browser.ts';
 import { theAssistant } from './assistant.ts';
+import { theAudit } from './audit.ts';
 import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
 import { flows } from './flows.ts';
@@ -27,5 +28,6 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('the live page stays usable with crowds of actors', (t) => crowds(t, console));
   await t.test('plots show the load of the last hour', (t) => plots(t, console));
   await t.test('people are invited, and each role is shown what it permits', (t) => people(t, console, full));
+  await t.test('the audit shows who changed what', (t) => theAudit(t, console));
   await t.test('a person signs in and out', (t) => signingIn(t, console));
 });

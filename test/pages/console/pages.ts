@@ -45,7 +45,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
       `${w}/sessions/${full.session.id}`,
       `${w}/sessions/${full.ended.id}`,
     ],
-    ...['load', 'workspaces', 'people', 'sign-in'],
+    ...['load', 'workspaces', 'people', 'audit', 'audit?by=nobody', 'sign-in'],
     ...['live', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
   ];
   const { page, complaints, context } = await console.open();

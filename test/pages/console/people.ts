@@ -83,7 +83,7 @@ async function shownTo(t: Test, console: Console, full: Furnished, role: Role): 
   const buttons = new Set<string>();
   for (const path of [
     ...['live', 'assistants', 'tools', 'keys', 'sessions', 'usage', 'credentials'].map((name) => `${w}/${name}`),
-    ...['load', 'workspaces', 'people'],
+    ...['load', 'workspaces', 'people', 'audit'],
     ...[`${w}/assistants/${full.assistant.id}`, `${w}/sessions/${full.session.id}`],
   ]) {
     complaints.length = 0;
@@ -124,13 +124,14 @@ const all = [
   'load',
   'workspaces',
   'people',
+  'audit',
   'assistants ',
   'sessions ',
 ];
 const without = (...names: readonly string[]): readonly string[] => all.filter((name) => !names.includes(name));
 const expected: Readonly<Record<Role, readonly string[]>> = {
   owner: all,
-  editor: without('keys', 'people'),
-  attendant: without('tools', 'keys', 'usage', 'credentials', 'load', 'people'),
-  viewer: without('tools', 'keys', 'credentials', 'people'),
+  editor: without('keys', 'people', 'audit'),
+  attendant: without('tools', 'keys', 'usage', 'credentials', 'load', 'people', 'audit'),
+  viewer: without('tools', 'keys', 'credentials', 'people', 'audit'),
 };

@@ -1,6 +1,7 @@
 /** The pages of forms and lists: small, and loaded together. */
 export { default as assistant } from './assistant.tsx';
 export { default as assistants } from './assistants.tsx';
+export { default as audit } from './audit.tsx';
 export { default as credentials } from './credentials.tsx';
 export { default as key } from './key.tsx';
 export { default as keys } from './keys.tsx';

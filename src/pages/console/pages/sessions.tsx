@@ -1,8 +1,8 @@
 /**
  * Sessions: the list, filtered by the query of the address. New ones are announced and move no row that is being read.
  */
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { after, dateOf } from '../clock.ts';
+import { useState } from 'preact/hooks';
+import { dateOf } from '../clock.ts';
 import { pageSize, useList } from '../data.ts';
 import { may } from '../may.ts';
 import { count, plural } from '../format.ts';
@@ -12,6 +12,7 @@ import { Head, State } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
 import { useSessionNews } from '../parts/session-news.ts';
 import { MomentText } from '../parts/time.tsx';
+import { plainText, useTyped, type FieldText } from '../parts/typed.ts';
 import { apiWorkspace, inWorkspace, search, setQuery } from '../route.ts';
 import type { Assistant, Key, ListedSession } from '../types.ts';
 
@@ -124,15 +125,6 @@ const Conversation = ({
   </>
 );
 
-/** The text of a field that stands for a value of the address. */
-interface FieldText {
-  readonly textOf: (value: string | null) => string;
-  /** Null: no value. Undefined: the text stands for none yet. */
-  readonly valueOf: (text: string) => string | null | undefined;
-}
-
-const plainText: FieldText = { textOf: (value) => value ?? '', valueOf: (text) => text || null };
-
 /** The latest second that a filter takes. */
 const secondMax = 9_999_999_999;
 
@@ -145,26 +137,6 @@ const timeText: FieldText = {
     return seconds >= 0 && seconds <= secondMax ? String(seconds) : undefined;
   },
 };
-
-/** A field whose text is the person's while they type, and goes into the address once they pause. */
-function useTyped(name: string, value: string | null, { textOf, valueOf }: FieldText) {
-  const [text, setText] = useState(textOf(value));
-  /** The value that the text stands for. */
-  const held = useRef(value);
-  if (held.current !== value) {
-    held.current = value;
-    setText(textOf(value));
-  }
-  useEffect(() => {
-    const typed = valueOf(text);
-    if (typed === undefined || typed === held.current) return;
-    return after(300, () => {
-      held.current = typed;
-      setQuery({ [name]: typed });
-    });
-  }, [text]);
-  return { value: text, onValue: setText };
-}
 
 interface FilterOptions {
   readonly asked: Readonly<Record<string, string | null>>;

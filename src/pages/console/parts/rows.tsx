@@ -114,7 +114,7 @@ class Group<Item extends { readonly id: string }> extends Component<GroupOptions
 }
 
 /** Reads the next page when the end of the list comes near; has a button for people who do not scroll. */
-function More({ loading, more }: { loading: boolean; more: () => void }) {
+export function More({ loading, more }: { loading: boolean; more: () => void }) {
   const button = useRef<HTMLButtonElement>(null);
   const latest = useRef(more);
   latest.current = more;

@@ -25,6 +25,7 @@ const ofInstallation = [
   ['load', 'Load'],
   ['workspaces', 'Workspaces'],
   ['people', 'People'],
+  ['audit', 'Audit'],
 ] as const;
 
 /** The workspace whose pages the navigation leads to, also from a page of the installation. */
