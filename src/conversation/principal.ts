@@ -20,6 +20,8 @@ export interface Principal {
    * limits. `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time.
    */
   readonly visitor?: { readonly addressKey: (atMs: number) => string };
+  /** Writes the audit rows of a person of the console (contract 22). */
+  readonly auditStep?: Cause['auditStep'];
 }
 
 /**
@@ -30,10 +32,10 @@ export const voiceCaller = ({ kind, id, visitor }: Principal, atMs: number): str
   visitor === undefined ? `${kind}/${id}` : `address/${visitor.addressKey(atMs)}`;
 
 /** Returns the cause of a step that a request of the principal makes. */
-export const causeByPrincipal = ({ kind, id, name }: Principal, requestId: string): Cause => ({
-  requestId,
-  by: { kind, id, name },
-});
+export const causeByPrincipal = ({ kind, id, name, auditStep }: Principal, requestId: string): Cause => {
+  const cause = { requestId, by: { kind, id, name } };
+  return auditStep === undefined ? cause : { ...cause, auditStep };
+};
 
 /**
  * Whether the principal may give this answer to a call that waits in the session (contract 13). The visitor alone approves

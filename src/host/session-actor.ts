@@ -7,6 +7,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type {
   AskedLimit,
+  AuditEntry,
   Basis,
   Cause,
   ChargedSession,
@@ -132,10 +133,16 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
    * drops the decision, adopts the stored session and resolves with false. If the store is away, drops the decision and
    * rethrows the error.
    */
-  async save(session: Session, move?: Move, settled?: readonly SettledLimit[], nowMs?: number): Promise<boolean> {
+  async save(
+    session: Session,
+    move?: Move,
+    settled?: readonly SettledLimit[],
+    nowMs?: number,
+    audit?: AuditEntry,
+  ): Promise<boolean> {
     let version: number | null;
     try {
-      version = await this.#parts.store.sessions.save(session, this.basis, move, settled, nowMs);
+      version = await this.#parts.store.sessions.save(session, this.basis, move, settled, nowMs, audit);
     } catch (error) {
       this.undo();
       throw error;

@@ -5,7 +5,7 @@
 import type { LinkLimitName } from '../base/limits.ts';
 import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
-import type { AuditEntry } from './records/audit.ts';
+import type { AuditedStep, AuditEntry } from './records/audit.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 
 export type * from './records/audit.ts';
@@ -40,6 +40,8 @@ export interface Cause {
   readonly by: By | null;
   /** Writes the audit row of a change of a record; absent where no person makes it. Never stored itself. */
   readonly audit?: (before: never, after: never) => AuditEntry | undefined;
+  /** Writes the audit row of a step of a conversation; absent where no person takes it in the console. Never stored. */
+  readonly auditStep?: (step: AuditedStep) => AuditEntry;
 }
 
 /** The kinds of actors whose history is stored. */

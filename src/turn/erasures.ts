@@ -7,7 +7,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { visitorLimits } from '../host/link-budget.ts';
 import { StoreUnavailable } from '../store/store.ts';
-import type { Cause, ErasedCounts, Erasure, Page, Session, SessionFilter, Store } from '../store/store.ts';
+import type { AuditEntry, Cause, ErasedCounts, Erasure, Page, Session, SessionFilter, Store } from '../store/store.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -44,12 +44,12 @@ export class Erasures {
     this.#closed = true;
   }
 
-  /** Erases a session, or all sessions of a visitor; a request for an erasure that runs waits for the same end. */
-  erase(erasure: Erasure, cause: Cause): Promise<ErasedCounts> {
+  /** Erases a session, or all sessions of a visitor; a request for an erasure that runs waits for the same end. `audit`: its row. */
+  erase(erasure: Erasure, cause: Cause, audit?: AuditEntry): Promise<ErasedCounts> {
     const key = `${erasure.workspaceId} ${erasure.kind} ${erasure.id}`;
     const running = this.#running.get(key);
     if (running !== undefined) return running;
-    const begun = this.#run(erasure, cause).finally(() => this.#running.delete(key));
+    const begun = this.#run(erasure, cause, audit).finally(() => this.#running.delete(key));
     this.#running.set(key, begun);
     return begun;
   }
@@ -63,10 +63,10 @@ export class Erasures {
     for (const erasure of erasures ?? []) await this.erase(erasure, nobody).catch(report);
   }
 
-  async #run(erasure: Erasure, cause: Cause): Promise<ErasedCounts> {
+  async #run(erasure: Erasure, cause: Cause, audit?: AuditEntry): Promise<ErasedCounts> {
     const { store, clock, drop } = this.#options;
     const { workspaceId, kind, id } = erasure;
-    await store.erasures.begin(erasure, clock.now());
+    await store.erasures.begin(erasure, clock.now(), audit);
     if (kind === 'session') {
       const stored = await store.sessions.read(workspaceId, id);
       await this.#eraseAll(erasure, stored === null ? [] : [stored.record], cause);

@@ -123,6 +123,7 @@ export class Sessions {
       ...(trialsMax !== undefined && { trialsMax }),
       nowMs,
       move: createdMove(session.machine, nowMs, cause),
+      audit: cause.auditStep?.({ action: 'create', session, turnId: null }),
     });
     if (created.outcome === 'created') return { session, replayed: false };
     if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
@@ -415,8 +416,10 @@ export class Sessions {
   ): Promise<boolean> {
     const { outcomes } = decision;
     const stop = outcomes.find((outcome) => outcome.type === 'turn.stop');
-    if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop);
     const over = outcomes.find((outcome) => outcome.type === 'session.ended' || outcome.type === 'session.expired');
+    // The end of a session has one row in the audit, and its turn ends with it.
+    const stopCause = over === undefined ? cause : { requestId: cause.requestId, by: cause.by };
+    if (stop !== undefined && actor.runner?.turnId !== stop.turnId) await this.#requestStop(actor, stop, stopCause);
     if (over !== undefined) {
       // Retention counts from the deadline itself, not from when a process noticed it.
       const endedAt = over.type === 'session.expired' ? actor.record.expiresAt : secondsOf(at);
@@ -433,13 +436,15 @@ export class Sessions {
         use,
       );
       const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
-      if (!(await actor.save(session, move, settled, at).catch((error) => this.#failUnanswered(actor, error))))
+      const audit =
+        over.type === 'session.ended' ? cause.auditStep?.({ action: 'end', session, turnId: null }) : undefined;
+      if (!(await actor.save(session, move, settled, at, audit).catch((error) => this.#failUnanswered(actor, error))))
         return false;
       if (settled !== undefined) this.options.visitors.noteMoved(session, cause);
     }
     for (const outcome of outcomes) {
       if (outcome.type !== 'turn.stop' || actor.runner?.turnId !== outcome.turnId) continue;
-      void actor.runner.stop(outcome.reason, cause);
+      void actor.runner.stop(outcome.reason, stopCause);
     }
     return true;
   }
@@ -469,13 +474,24 @@ export class Sessions {
    * The stop is requested before anything is committed: after a failure, a retry must not find the session moved and
    * its turn still running.
    */
-  async #requestStop(actor: LiveSession, { turnId, reason }: { turnId: string; reason: StopRequest }): Promise<void> {
+  async #requestStop(
+    actor: LiveSession,
+    { turnId, reason }: { turnId: string; reason: StopRequest },
+    cause: Cause,
+  ): Promise<void> {
     const { workspaceId, id: sessionId } = actor.record;
+    const audit = cause.auditStep?.({ action: 'abort', session: actor.record, turnId });
     const nowMs = this.options.clock.now();
     // With a single owner of the store no lease runs out while that process lives.
     const leaseUntilMs = this.#shared ? nowMs + limits.stopMs : Number.MAX_SAFE_INTEGER;
     try {
-      await this.options.store.turns.requestStop({ workspaceId, sessionId, turnId }, reason, leaseUntilMs, nowMs);
+      await this.options.store.turns.requestStop(
+        { workspaceId, sessionId, turnId },
+        reason,
+        leaseUntilMs,
+        nowMs,
+        audit,
+      );
     } catch (error) {
       actor.undo();
       throw error;

@@ -9,6 +9,7 @@ import type {
   AmendedMessage,
   AppendResult,
   Basis,
+  AuditEntry,
   Cause,
   Fence,
   Finished,
@@ -335,6 +336,10 @@ export class StoredTurnSteps implements TurnSteps {
   #close(ending: Ending, cause: Cause): Promise<Versioned<Session> | 'fenced'> {
     const { actor, turn } = this.#begun;
     const { clock, mark, visitors } = this.#parts;
+    const isAborted = ending.kind === 'seal' && ending.turn.stopReason === 'aborted';
+    const audit = isAborted
+      ? cause.auditStep?.({ action: 'abort', session: actor.record, turnId: turn.id })
+      : undefined;
     return actor.mailbox.post(async () => {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         // If another process has ended the turn, the session may have moved since, and must not be put back to its
@@ -349,7 +354,7 @@ export class StoredTurnSteps implements TurnSteps {
         const move = moveOf(decision, actor.version + 1, at, cause, session.machine, ending.past);
         let answer: Finished;
         try {
-          answer = await this.#store(ending, session, actor.basis, move, settled);
+          answer = await this.#store(ending, session, actor.basis, move, settled, audit);
         } catch (error) {
           actor.undo();
           throw error;
@@ -382,6 +387,7 @@ export class StoredTurnSteps implements TurnSteps {
     basis: Basis,
     move: Move,
     settled: readonly SettledLimit[] | undefined,
+    audit: AuditEntry | undefined,
   ): Promise<Finished> {
     const { store, clock } = this.#parts;
     const { turn, fence, span } = this.#begun;
@@ -405,6 +411,7 @@ export class StoredTurnSteps implements TurnSteps {
     if (cutAt !== null) step.cutAt = cutAt;
     if (amends !== undefined) step.amends = amends;
     if (settled !== undefined) step.settled = settled;
+    if (audit !== undefined) step.audit = audit;
     return tracedStep(span, 'finish', store, store.turns.finish(step));
   }
 }

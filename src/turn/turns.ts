@@ -414,6 +414,7 @@ export class Turns {
       step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
     if (admitted !== null) step.asked = admitted.asked;
     if (wanted.speaker !== undefined) step.released = wanted.isEarly ? -1 : 0;
+    if (cause.auditStep !== undefined) step.audit = cause.auditStep({ action: 'message', session, turnId: turn.id });
     const sentAt = this.#options.clock.monotonic();
     let answer: Begun;
     try {

@@ -10,6 +10,9 @@ t.test(edge, async (t) => {
     records(t, house),
   );
   await t.test('[O2] signing in and out, links and people are rows', (t) => people(t, house));
+  await t.test('[O2] trials, ends, aborts and erasures are rows without a word of the conversation', (t) =>
+    conversations(t, house),
+  );
   await t.test('[O2] a refused change is no row, and neither is reading', (t) => noRows(t, house));
   await t.test('an owner of one workspace reads the rows of that workspace alone', (t) => scoped(t, house));
   await t.test('rows are filtered and paged', (t) => filtered(t, house));
@@ -114,6 +117,44 @@ async function people(t: Test, house: House): Promise<void> {
     { action: 'create', by: { id: 'operator' } },
   );
   t.notOk((await house.console('/audit?limit=100')).text.includes(tokenOf(json.url)), "not the link's token");
+}
+
+async function conversations(t: Test, house: House): Promise<void> {
+  const words = 'words of the conversation';
+  const model = { provider: 'synthetic', name: 'tokens=9,hang_at=2,text=word' };
+  const call = (rest: string, ask: object = {}) => house.console(path(house, rest), { method: 'POST', ...ask });
+  const of = async (id: string): Promise<any[]> => rows(house, `&object_id=${id}&order=asc`);
+  const assistant = await house.assistant({ model });
+
+  const trial = (await call(`assistants/${assistant.id}/trials`)).json;
+  const streamed = await house.stream(`/console/api${path(house, `sessions/${trial.id}/chat`)}`, {
+    key: house.operatorToken,
+    body: { message: words },
+  });
+  const aborted = await call(`sessions/${trial.id}/turns/${streamed.turnId}/abort`);
+  t.equal(aborted.json.status, 'aborted');
+  await call(`sessions/${trial.id}/turns/${streamed.turnId}/abort`);
+  await streamed.rest();
+  const again = await house.stream(`/console/api${path(house, `sessions/${trial.id}/chat`)}`, {
+    key: house.operatorToken,
+    body: { message: words },
+  });
+  await call(`sessions/${trial.id}/end`);
+  await again.rest();
+  await call(`sessions/${trial.id}/end`);
+  await house.console(path(house, `sessions/${trial.id}`), { method: 'DELETE' });
+  const expected = ['create', 'message', 'message', 'end', 'erase'].map((action) => `${action} session`);
+  t.same(kindsOf(await of(trial.id)), expected);
+  t.same(kindsOf(await of(streamed.turnId)), ['abort turn']);
+  t.same(kindsOf(await of(again.turnId)), [], 'the end of the session is one row, with its turn');
+  t.match((await of(trial.id))[1].changes, [{ path: 'turn_id', before: null, after: streamed.turnId }]);
+  await house.console(path(house, 'visitors/vis_nobody'), { method: 'DELETE' });
+  t.same(kindsOf(await of('vis_nobody')), ['erase visitor']);
+
+  const ofClient = await house.session(assistant.id);
+  await house.ask(`/sessions/${ofClient.id}/end`, { method: 'POST' });
+  t.same(await of(ofClient.id), [], 'a client of the API has no rows');
+  t.notOk((await house.console('/audit?limit=100')).text.includes(words));
 }
 
 async function noRows(t: Test, house: House): Promise<void> {

@@ -588,6 +588,56 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
     forgetTraces: (workspaceId, { places, ...traces }) =>
       store.erasures.forget(workspaceId, { ...traces, places: places.map((each) => ({ ...each, seat: null })) }),
   }),
+  'a change of a record whose row in the audit is forgotten': (store) => ({
+    'catalog.replace': (kind, record, version, move) => store.catalog.replace(kind, record, version, move),
+  }),
+  'a row in the audit of a change that another writer hindered': (store) => ({
+    async 'catalog.replace'(kind, record, version, move, audit) {
+      if (audit !== undefined) await store.catalog.create('audit_entry', audit);
+      return store.catalog.replace(kind, record, version, move);
+    },
+  }),
+  'a row in the audit of a trial that is not opened': (store) => ({
+    async createSession({ audit, ...step }) {
+      if (audit !== undefined) await store.catalog.create('audit_entry', audit);
+      return store.sessions.create(step);
+    },
+  }),
+  'a row in the audit of a turn that does not begin': (store) => ({
+    async beginTurn({ audit, ...step }) {
+      if (audit !== undefined) await store.catalog.create('audit_entry', audit);
+      return store.turns.begin(step);
+    },
+  }),
+  'a row in the audit with each sending of an end': (store) => ({
+    async finishTurn({ audit, ...step }) {
+      const answer = await store.turns.finish(step);
+      if (audit !== undefined && answer.outcome === 'finished') await store.catalog.create('audit_entry', audit);
+      return answer;
+    },
+  }),
+  'a row in the audit with each request to stop': (store) => ({
+    async requestStop(place, reason, leaseUntilMs, nowMs, audit) {
+      const inFlight = await store.turns.requestStop(place, reason, leaseUntilMs, nowMs);
+      if (audit !== undefined && inFlight) await store.catalog.create('audit_entry', audit);
+      return inFlight;
+    },
+  }),
+  'a row in the audit with each sending of an erasure': (store) => ({
+    async beginErasure(erasure, nowMs, audit) {
+      await store.erasures.begin(erasure, nowMs);
+      if (audit !== undefined) await store.catalog.create('audit_entry', audit);
+    },
+  }),
+  'an audit that is removed with its workspace': (store) => ({
+    async 'catalog.remove'(kind, workspaceId, id, audit) {
+      const removed = await store.catalog.remove(kind, workspaceId, id, audit);
+      if (kind === 'workspace')
+        for (const row of (await store.catalog.list('audit_entry', id, page())).items)
+          await store.catalog.remove('audit_entry', id, row.id);
+      return removed;
+    },
+  }),
   'a listing of all visitors': (store) => ({
     sessions: (workspaceId, filter, wanted) => store.sessions.list(workspaceId, { ...filter, visitorId: null }, wanted),
   }),

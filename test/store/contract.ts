@@ -2,6 +2,7 @@
  * The contract of every store, as cases that throw where a store breaks it. They can be run by a test or by anybody
  * else (`verdict`), so that the suite itself can be shown to reject broken stores (`broken.test.ts`).
  */
+import { auditCases } from './contract/audit.ts';
 import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
 import { cutCases } from './contract/cuts.ts';
@@ -39,6 +40,7 @@ export const cases: readonly Case[] = [
   ...limitCases,
   ...historyCases,
   ...erasureCases,
+  ...auditCases,
   ...sweepCases,
 ];
 

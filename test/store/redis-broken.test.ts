@@ -50,6 +50,22 @@ const broken: Readonly<Record<string, Break>> = {
     of: 'erase-session',
     put: [["redis.call('EXISTS', at('session', session)) == 1", 'true']],
   },
+  'a row in the audit of a session that another writer has moved': {
+    of: 'save-session',
+    put: [['if not is_unmoved', 'put_audit(audit_id, audit)\nif not is_unmoved']],
+  },
+  'a row in the audit with each sending of an erasure': {
+    of: 'begin-erasure',
+    put: [[' == 0 then return 0 end', ' == 2 then return 0 end']],
+  },
+  'a row in the audit with each request to stop': {
+    of: 'request-stop',
+    put: [['if not stands[2] then', 'if true then']],
+  },
+  'a change of a record whose row in the audit is forgotten': {
+    of: 'replace-record',
+    put: [['put_audit(audit_id, audit)\n', '']],
+  },
   'a lost update: a save that does not compare': {
     of: 'save-session',
     put: [['if not is_unmoved(session, version, mark) then return false end', '']],
@@ -181,7 +197,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'a stop that is not kept': {
     of: 'request-stop',
-    put: [["if not stands[2] then redis.call('HSET', flight, 'stop', reason) end", '']],
+    put: [["  redis.call('HSET', flight, 'stop', reason)\n", '']],
   },
   'a release that takes text back': {
     of: 'release-output',

@@ -106,6 +106,29 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'an erasure that frees no place',
     'an erasure that frees every place of a holder',
   ],
+  'a change of a record is stored with its row in the audit, and a step that changes nothing stores no row': [
+    'a change of a record whose row in the audit is forgotten',
+    'a row in the audit of a change that another writer hindered',
+  ],
+  'a session is created and ended with a row in the audit, and a step that does neither stores no row': [
+    'a row in the audit of a trial that is not opened',
+    'a row in the audit of a session that another writer has moved',
+  ],
+  'a turn begins with its row in the audit, and a turn that does not begin stores no row': [
+    'a row in the audit of a turn that does not begin',
+  ],
+  'an aborted turn is sealed with its row in the audit once, and the row outlasts a withdrawal': [
+    'a row in the audit with each sending of an end',
+  ],
+  'the first request to stop a turn is stored with its row in the audit, and further ones store no row': [
+    'a row in the audit with each request to stop',
+  ],
+  'an erasure begins with its row in the audit, one that has begun stores no row, and rows outlast it': [
+    'a row in the audit with each sending of an erasure',
+  ],
+  'rows of the audit outlast their workspace, its removal has a row, and no other place shows them': [
+    'an audit that is removed with its workspace',
+  ],
   'sessions are listed by the visitor who holds them': ['a listing of all visitors'],
   'sessions past retention go with all they hold, and no others': [
     'a sweep that does not look again',

@@ -1,7 +1,7 @@
 /** The audit: its rows as requests write them, and `GET /console/api/audit` (contract 22). */
 import { changesOf, listAudit } from '../../store/parts/audit.ts';
 import { clientAddress } from '../../access/client-address.ts';
-import { reaches, type Grant, type Role } from '../../base/roles.ts';
+import { reaches, type Grant } from '../../base/roles.ts';
 import { list, pageRequest } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../conversation/views.ts';
@@ -9,6 +9,8 @@ import { installation } from '../../store/records.ts';
 import { auditOfWorkspaces } from '../../store/records/audit.ts';
 import type {
   Assistant,
+  AuditedStep,
+  Cause,
   AuditChange,
   AuditEntry,
   Credential,
@@ -23,13 +25,14 @@ import type { Services } from '../../conversation/services.ts';
 import type { AuditEntryView, AuditQuery } from '../../base/wire.ts';
 import { nowhere, type ConsoleRequest } from './common.ts';
 
-/** A person who changes something, and the place that the request came from. */
-export interface Actor {
-  readonly by: { readonly id: string; readonly name: string };
-  readonly role: Role;
-  readonly head: RequestHead;
-  readonly services: Pick<Services, 'ids' | 'clock' | 'config'>;
+/** A person who changes something, and what makes the rows. */
+interface Actor {
+  readonly by: AuditEntry['by'];
+  readonly services: Pick<Services, 'ids' | 'clock'>;
 }
+
+/** The parts of a request that a row needs. */
+type Acting = Pick<ConsoleRequest, 'caller' | 'head' | 'services'>;
 
 interface Audited {
   readonly action: string;
@@ -42,24 +45,30 @@ interface Audited {
 
 /** A row; `place`: where the changed record is stored. */
 export const auditEntry = (
-  { by: { id, name }, role, head, services: { ids, clock, config } }: Actor,
+  { by, services: { ids, clock } }: Actor,
   place: string,
   { changes = [], ...audited }: Audited,
 ): AuditEntry => ({
   id: ids.make('aud'),
   workspaceId: place,
   at: Math.floor(clock.now() / 1000),
-  by: { id, name, role, address: clientAddress(head, config.trustedProxies) },
+  by,
   ...audited,
   changes,
 });
 
-export const actorOf = ({ caller, head, services }: Pick<ConsoleRequest, 'caller' | 'head' | 'services'>): Actor => ({
-  by: caller.by,
-  role: caller.grant.role,
-  head,
+export const actorOf = ({ caller, head, services }: Acting): Actor => ({
+  by: byOf(caller.by, caller.grant, head, services),
   services,
 });
+
+/** The person, and the address that the request came from. */
+const byOf = (
+  { id, name }: Pick<AuditEntry['by'], 'id' | 'name'>,
+  { role }: Grant,
+  head: RequestHead,
+  { config }: Pick<Services, 'config'>,
+): AuditEntry['by'] => ({ id, name, role, address: clientAddress(head, config.trustedProxies) });
 
 /** The records that rows are about, as the API shows them without their secrets. */
 const views = {
@@ -100,7 +109,7 @@ const secretChange: AuditChange = { path: 'secret', before: '(hidden)', after: '
  * the function returns undefined where nothing changes.
  */
 export function audited<K extends keyof Records>(
-  request: Pick<ConsoleRequest, 'caller' | 'head' | 'services'>,
+  request: Acting,
   kind: K,
   verb?: string,
 ): (before: Records[K] | null, after: Records[K] | null) => AuditEntry | undefined {
@@ -123,14 +132,54 @@ export function audited<K extends keyof Records>(
   };
 }
 
+/** The changes of each step of a conversation: ids and states, and no words of anybody. */
+const stepChanges: Readonly<Record<AuditedStep['action'], (step: AuditedStep) => readonly AuditChange[]>> = {
+  create: ({ session }) => changesOf(null, { assistant_id: session.assistantId, channel: 'console' }),
+  message: ({ turnId }) => changesOf(null, { turn_id: turnId }),
+  end: () => [{ path: 'status', before: 'open', after: 'ended' }],
+  abort: () => [{ path: 'status', before: 'streaming', after: 'aborted' }],
+};
+
+/** Returns the function that writes the row of a step of a conversation, without its words. */
+export function auditedSteps(request: Acting): Cause['auditStep'] & {} {
+  const actor = actorOf(request);
+  return (step) => {
+    const { action, session, turnId } = step;
+    const [objectType, objectId] = action === 'abort' ? ['turn', turnId!] : ['session', session.id];
+    return auditEntry(actor, session.workspaceId, {
+      action,
+      objectType,
+      objectId,
+      inWorkspaceId: session.workspaceId,
+      changes: stepChanges[action](step),
+    });
+  };
+}
+
+/** The row of an act on an object of the workspace that changes no record of the console. */
+export const actEntry = (
+  request: Acting,
+  workspaceId: string,
+  act: Pick<Audited, 'action' | 'objectType' | 'objectId' | 'changes'>,
+): AuditEntry => auditEntry(actorOf(request), workspaceId, { ...act, inWorkspaceId: workspaceId });
+
+/** Stores the row of an act that has no step of the store: before the act, so that none is without its row. */
+export async function recordAct(
+  request: Acting,
+  workspaceId: string,
+  act: Parameters<typeof actEntry>[2],
+): Promise<void> {
+  await request.services.store.catalog.create('audit_entry', actEntry(request, workspaceId, act));
+}
+
 /** The row of a person who signs in or out. */
 export const signingEntry = (
   action: 'sign_in' | 'sign_out',
   { id, person }: Pick<SignIn, 'id' | 'person'>,
   grant: Grant,
-  request: { readonly head: RequestHead; readonly services: Actor['services'] },
+  { head, services }: { readonly head: RequestHead; readonly services: Services },
 ): AuditEntry =>
-  auditEntry({ by: person, role: grant.role, ...request }, installation, {
+  auditEntry({ by: byOf(person, grant, head, services), services }, installation, {
     action,
     objectType: 'sign_in',
     objectId: id,

@@ -1,6 +1,7 @@
 /** `/console/api/workspaces/{w}/credentials/{id}/test`: whether its provider takes a credential. */
 import type { ModelFailure } from '../../providers/model.ts';
 import type { Reply } from '../request.ts';
+import { recordAct } from './audit.ts';
 import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 interface Verdict {
@@ -52,6 +53,7 @@ async function verdictOn(request: ConsoleRequest): Promise<Verdict> {
   const { store, vault, models } = request.services;
   const { id: workspaceId } = await reachWorkspace(request);
   const { record } = present(await store.catalog.read('credential', workspaceId, request.params.id!));
+  await recordAct(request, workspaceId, { action: 'test', objectType: 'credential', objectId: record.id });
   if (record.kind === 'tool') return ofTool;
   const model = models.get(record.provider);
   if (model?.tryKey === undefined) return untestable;

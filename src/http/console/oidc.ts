@@ -137,7 +137,8 @@ async function admit(
   );
   if (begun === null) return failed('blocked', way);
   const { signIn, cookie } = begun;
-  if (replaces !== null) await signIns.end(replaces);
+  if (replaces !== null)
+    await signIns.end(replaces, (one, granted) => signingEntry('sign_out', one, granted, { head, services }));
   return redirect(to, cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now())));
 }
 

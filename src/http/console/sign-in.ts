@@ -2,7 +2,7 @@
 import { clientAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { cookieOf, cookieText } from '../../access/cookies.ts';
-import type { RequestHead, SocketListener } from '../../base/edge.ts';
+import type { SocketListener } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { listOfAll, type PageFields } from '../handlers/lists.ts';
 import { sameSecret } from '../../access/keys.ts';
@@ -36,7 +36,7 @@ export async function signIn(request: Request<NobodyCaller, unknown, SignInBody>
       ? new Failure('invalid_token')
       : new Failure('rate_limited', { seconds, limiter: 'authentication' });
   }
-  await endReplaced(head, services);
+  await endReplaced(request);
   const begun = await signIns.begin(
     link,
     {
@@ -50,10 +50,13 @@ export async function signIn(request: Request<NobodyCaller, unknown, SignInBody>
 }
 
 /** A browser forgets the sign-in that it had before, so nobody could end it any more but in the list. */
-async function endReplaced(head: RequestHead, { config, signIns }: Services): Promise<void> {
+async function endReplaced(request: Request<NobodyCaller>): Promise<void> {
+  const { head, services } = request;
+  const { config, signIns } = services;
   const cookie = cookieOf(head, signIns.cookieName);
   const shown = cookie !== null && mayUseCookie(head, 'changes', config) ? await signIns.use(cookie) : null;
-  if (shown !== null) await signIns.end(shown.signIn.id);
+  if (shown !== null)
+    await signIns.end(shown.signIn.id, (signIn, grant) => signingEntry('sign_out', signIn, grant, request));
 }
 
 /** Null for the operator token, the link for a link's, undefined for any other. */

@@ -15,14 +15,19 @@ export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
   if (record.kind !== 'mcp') throw new Failure('invalid_field', { field: 'kind' });
   const listed = await services.tools.list(record);
   if ('step' in listed) {
-    await changeTool(request, (before) => ({ ...before, refreshError: { at: nowSeconds(request), ...listed } }));
+    const refreshError = { at: nowSeconds(request), ...listed };
+    await changeTool(request, (before) => ({ ...before, refreshError }), 'refresh');
     throw new Failure('service_unavailable');
   }
   let changes: readonly ToolChange[] = [];
-  const tool = await changeTool(request, ({ refreshError: _, ...before }) => {
-    const after = refreshed(before.functions, listed.tools);
-    changes = after.changes;
-    return { ...before, functions: after.functions, refreshedAt: nowSeconds(request) };
-  });
+  const tool = await changeTool(
+    request,
+    ({ refreshError: _, ...before }) => {
+      const after = refreshed(before.functions, listed.tools);
+      changes = after.changes;
+      return { ...before, functions: after.functions, refreshedAt: nowSeconds(request) };
+    },
+    'refresh',
+  );
   return { status: 200, json: { ...toolView(tool), changes } };
 }

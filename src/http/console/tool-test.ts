@@ -4,9 +4,11 @@
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { TestToolBody } from '../../base/wire.ts';
+import { changesOf } from '../../store/parts/audit.ts';
 import { cutOutput } from '../../providers/tool.ts';
 import { parsedArgumentsError } from '../../providers/tool/arguments.ts';
 import type { Reply } from '../request.ts';
+import { recordAct } from './audit.ts';
 import type { ConsoleRequest } from './common.ts';
 import { reachTool } from './tools.ts';
 
@@ -19,6 +21,12 @@ export async function testTool(request: ConsoleRequest<unknown, TestToolBody>): 
   if (called === undefined) throw new Failure('invalid_field', { field: 'name' });
   const given = body.arguments ?? {};
   const callId = services.ids.make('call');
+  await recordAct(request, record.workspaceId, {
+    action: 'test',
+    objectType: 'tool',
+    objectId: record.id,
+    changes: changesOf(null, { function: called.name, call_id: callId }),
+  });
   const startedAt = services.clock.monotonic();
   const result = await services.tools.test(record, called, given, callId);
   return {

@@ -12,6 +12,7 @@ import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { sessionView } from '../../conversation/views.ts';
 import type { ChatBody } from '../../base/wire.ts';
+import { auditedSteps, recordAct } from './audit.ts';
 import { reachWorkspace, type ConsoleRequest } from './common.ts';
 
 /**
@@ -23,7 +24,15 @@ async function ofPrincipal<Query, Body>(
   const { id: workspaceId } = await reachWorkspace(request);
   return {
     ...request,
-    caller: { principal: { workspaceId, ...request.caller.by, channel: 'console', assistantIds: null } },
+    caller: {
+      principal: {
+        workspaceId,
+        ...request.caller.by,
+        channel: 'console',
+        assistantIds: null,
+        auditStep: auditedSteps(request),
+      },
+    },
   };
 }
 
@@ -46,9 +55,16 @@ export async function chatInTrial(request: ConsoleRequest<unknown, ChatBody>): P
 /** A call on a trial. */
 export async function createTrialCallToken(request: ConsoleRequest): Promise<Reply> {
   const own = await ofPrincipal(request);
-  const { id, channel } = await readSession(own.caller.principal.workspaceId, own.params.id!, own.services);
+  const { id, workspaceId, channel } = await readSession(
+    own.caller.principal.workspaceId,
+    own.params.id!,
+    own.services,
+  );
   if (channel !== 'console') throw new Failure('session_not_found');
-  return createCallToken({ ...own, body: { session_id: id } });
+  const reply = await createCallToken({ ...own, body: { session_id: id } });
+  // A token is stored nowhere before it is used: the row comes before the answer.
+  await recordAct(request, workspaceId, { action: 'call', objectType: 'session', objectId: id });
+  return reply;
 }
 
 export const endWorkspaceSession = async (request: ConsoleRequest): Promise<Reply> =>

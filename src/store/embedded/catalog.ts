@@ -18,6 +18,7 @@ import { AliasTaken, SlugTaken } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
 import { keptAlias } from '../records.ts';
+import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
@@ -250,11 +251,6 @@ const workspaceOf = (record: Records): string => ('workspaceId' in record ? reco
 
 const rowKey = (kind: CatalogKind, record: Records): string =>
   keys.catalog(kind, workspaceOf(record)) + keys.part(record.id);
-
-/** Stores the audit row of a change, in the same step. */
-function putAudit(draft: Draft, audit: AuditEntry | undefined): void {
-  if (audit !== undefined) draft.put(rowKey('audit_entry', audit), { record: audit, version: 1 });
-}
 
 const putPublicKey = (draft: Draft, key: Key): void =>
   draft.put(keys.publicKey(key.publicId), { workspaceId: key.workspaceId, id: key.id } satisfies PlaceRow);

@@ -10,10 +10,11 @@ import {
   type Erasure,
   type ErasureStore,
 } from '../parts/erasures.ts';
-import type { IdempotencyRecord, TurnPlace } from '../store.ts';
+import type { AuditEntry, IdempotencyRecord, TurnPlace } from '../store.ts';
 import { sessionsNamedIn } from '../records.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import type { FlightRow, Flights } from './flights.ts';
+import { putAudit } from './audit.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
@@ -48,11 +49,12 @@ export class EmbeddedErasures implements ErasureStore {
     this.#parts = parts;
   }
 
-  begin(erasure: Erasure, _nowMs: number): Promise<void> {
+  begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<void> {
     const { workspaceId, kind, id } = erasure;
     return this.#batcher.step((draft) => {
-      if (this.#batcher.get(keys.erasure(erasure)) === undefined)
-        draft.put(keys.erasure(erasure), { workspaceId, kind, id, counts: nothingErased } satisfies ErasureRow);
+      if (this.#batcher.get(keys.erasure(erasure)) !== undefined) return;
+      draft.put(keys.erasure(erasure), { workspaceId, kind, id, counts: nothingErased } satisfies ErasureRow);
+      putAudit(draft, audit);
     });
   }
 

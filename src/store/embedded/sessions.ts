@@ -2,6 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type {
+  AuditEntry,
   Basis,
   ChargedSession,
   ChargeSession,
@@ -21,6 +22,7 @@ import type {
 import { isOdd } from '../codec.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
+import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
@@ -101,6 +103,7 @@ export class EmbeddedSessions implements SessionStore {
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
+      putAudit(draft, step.audit);
       for (const [index, message] of messages.entries())
         draft.put(keys.message(session.workspaceId, session.id, index), message, 'message');
       this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
@@ -128,6 +131,7 @@ export class EmbeddedSessions implements SessionStore {
     move?: Move,
     settled: readonly SettledLimit[] = [],
     nowMs = 0,
+    audit?: AuditEntry,
   ): Promise<number | null> {
     return this.#batcher.step((draft) => {
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
@@ -136,6 +140,7 @@ export class EmbeddedSessions implements SessionStore {
       putSession(draft, before, { ...before, session, version });
       this.#limits.settleIn(draft, session.workspaceId, settled, nowMs);
       putMove(draft, 'session', session.workspaceId, session.id, move);
+      putAudit(draft, audit);
       return version;
     });
   }

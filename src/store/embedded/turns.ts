@@ -5,6 +5,7 @@ import type {
   AmendedMessage,
   AppendOutput,
   AppendResult,
+  AuditEntry,
   BeginTurn,
   BegunTurn,
   Feedback,
@@ -31,6 +32,7 @@ import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { endedCalls, hasEnded } from '../records/tools.ts';
 import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { moveRow } from '../moves.ts';
+import { putAudit } from './audit.ts';
 import { dropBehind, putMoves, turnMovesOf } from './history.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
@@ -116,6 +118,7 @@ export class EmbeddedTurns implements TurnStore {
       putSession(draft, before, { session, version: begun.version, withdrawn: before.withdrawn });
       draft.create(keys.flight(place), row, 'flight');
       this.#amend(draft, place, step.amends);
+      putAudit(draft, step.audit);
       this.#flights.set({ row, position: 0, tail: null });
       return { outcome: 'begun', version: begun.version, fence: begun.fence };
     });
@@ -216,13 +219,20 @@ export class EmbeddedTurns implements TurnStore {
     else draft.put(keys.message(workspaceId, sessionId, index), message, 'message');
   }
 
-  async requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean> {
+  async requestStop(
+    place: TurnPlace,
+    reason: StopRequest,
+    leaseUntilMs: number,
+    nowMs: number,
+    audit?: AuditEntry,
+  ): Promise<boolean> {
     const stop = await this.#batcher.step((draft) => {
       this.#passTime(nowMs);
       const flight = this.#flights.get(place);
       if (flight === undefined) return null;
       const { row } = flight;
       const request = row.stop ?? reason;
+      if (row.stop === null) putAudit(draft, audit);
       if (request !== row.stop || leaseUntilMs < row.leaseUntilMs)
         this.#change(draft, flight, { stop: request, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) });
       return request;
@@ -258,6 +268,7 @@ export class EmbeddedTurns implements TurnStore {
       );
       this.#putMessages(draft, flight.row, { ...step.message, content });
       this.#amend(draft, place, step.amends);
+      putAudit(draft, step.audit);
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));

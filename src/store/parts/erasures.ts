@@ -1,4 +1,5 @@
 /** The part of a store that erases what a person left behind (contract 22). Usage stays, as counts. */
+import type { AuditEntry } from '../records.ts';
 
 /** An erasure of one session, or of all sessions of a visitor. */
 export interface Erasure {
@@ -28,10 +29,10 @@ export interface ErasedTraces {
 export interface ErasureStore {
   /**
    * Stores an erasure before anything is removed, so that it is continued if its process dies. An erasure that has
-   * begun continues with its counts. A lost answer: the next sweep may carry the erasure out although the caller got
-   * 503.
+   * begun continues with its counts. `audit`: its row in the audit, unless it has begun before. A lost answer: the next
+   * sweep may carry the erasure out although the caller got 503.
    */
-  begin(erasure: Erasure, nowMs: number): Promise<void>;
+  begin(erasure: Erasure, nowMs: number, audit?: AuditEntry): Promise<void>;
   /**
    * Removes a session with its messages, turns, output, tool calls and history, a turn in flight included, and counts
    * them in the erasure. From the first step on nobody can read the session, and no step of a turn applies to it. Each

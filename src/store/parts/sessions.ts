@@ -1,5 +1,5 @@
 /** The part of a store that keeps sessions and their messages. */
-import type { IdempotencyRecord, Message, Move, Session, SettledLimit } from '../records.ts';
+import type { AuditEntry, IdempotencyRecord, Message, Move, Session, SettledLimit } from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
@@ -16,6 +16,8 @@ export interface CreateSession {
   readonly nowMs: number;
   /** The step's entry in the session's history. */
   readonly move?: Move;
+  /** The step's row in the audit. */
+  readonly audit?: AuditEntry | undefined;
 }
 
 export type CreatedSession =
@@ -82,7 +84,8 @@ export interface SessionStore {
   /**
    * Replaces a session, with no output to store, and adds the move to its history: resolves with the new version, or
    * null if another writer moved the session. A lost answer: the process polls the session until the move is stored or
-   * can no longer be applied, and stops the turn of a session that has ended. `settled`: limits that the move settles.
+   * can no longer be applied, and stops the turn of a session that has ended. `settled`: limits that the move settles;
+   * `audit`: its row in the audit.
    */
   save(
     session: Session,
@@ -90,6 +93,7 @@ export interface SessionStore {
     move?: Move,
     settled?: readonly SettledLimit[],
     nowMs?: number,
+    audit?: AuditEntry,
   ): Promise<number | null>;
   /**
    * Takes all of these limits and replaces the session, or does neither, because another writer moved the session or

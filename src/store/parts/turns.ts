@@ -2,7 +2,17 @@
  * The part of a store that keeps turns: from the begin to the end or the withdrawal, with their output, leases and
  * slots.
  */
-import type { Feedback, IdempotencyRecord, Message, Move, Session, SettledLimit, ToolCall, Turn } from '../records.ts';
+import type {
+  AuditEntry,
+  Feedback,
+  IdempotencyRecord,
+  Message,
+  Move,
+  Session,
+  SettledLimit,
+  ToolCall,
+  Turn,
+} from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Basis } from './sessions.ts';
 
@@ -73,6 +83,8 @@ export interface BeginTurn extends Basis {
   readonly released?: number | undefined;
   /** The step's entry in the session's history. */
   readonly move?: Move;
+  /** The step's row in the audit; it outlasts a withdrawal. */
+  readonly audit?: AuditEntry;
 }
 
 export type BegunTurn =
@@ -144,6 +156,8 @@ export interface FinishTurn extends Basis {
   readonly nowMs: number;
   /** The step's entry in the session's history. */
   readonly move?: Move;
+  /** The step's row in the audit, if a person has aborted the turn. */
+  readonly audit?: AuditEntry;
 }
 
 export type Finished = { outcome: 'finished'; version: number } | { outcome: 'lost' } | { outcome: 'fenced' };
@@ -227,10 +241,16 @@ export interface TurnStore {
   /**
    * Requests that a turn stops. Its owner gets the request with its next append or renewal, and as a notice. The first
    * reason is kept. The rest of the lease is cut to `leaseUntilMs`, so that a turn whose owner has died need not wait
-   * for all of it. Resolves with whether the turn is in flight. A lost answer: the turn may stop although the caller
-   * got 503; a repeat finds the request stored.
+   * for all of it. Resolves with whether the turn is in flight. `audit`: the row in the audit of the first request. A
+   * lost answer: the turn may stop although the caller got 503; a repeat finds the request stored.
    */
-  requestStop(place: TurnPlace, reason: StopRequest, leaseUntilMs: number, nowMs: number): Promise<boolean>;
+  requestStop(
+    place: TurnPlace,
+    reason: StopRequest,
+    leaseUntilMs: number,
+    nowMs: number,
+    audit?: AuditEntry,
+  ): Promise<boolean>;
   /**
    * Seals the output into the transcript, frees the slot, counts the usage and moves the session. A lost answer: the
    * same end is sent again until the store answers, and readers see it only then; if the chat has not begun, the turn

@@ -4,6 +4,14 @@ import type { Role } from '../../base/roles.ts';
 /** The place of the audit rows about workspaces themselves, which are stored with the list of workspaces. */
 export const auditOfWorkspaces = 'workspaces';
 
+/** A step of a conversation that a person takes in the console. */
+export interface AuditedStep {
+  readonly action: 'create' | 'message' | 'end' | 'abort';
+  readonly session: { readonly id: string; readonly workspaceId: string; readonly assistantId: string };
+  /** The turn that begins or that is aborted; null for none. */
+  readonly turnId: string | null;
+}
+
 /** A changed field: null before a creation and after a deletion. */
 export interface AuditChange {
   readonly path: string;

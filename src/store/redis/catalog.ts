@@ -21,6 +21,7 @@ import {
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
 import { aliasKeyOf, keptAlias } from '../records.ts';
+import { auditFields } from './audit.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -260,12 +261,6 @@ export class RedisCatalog implements Catalog {
     return kind === 'workspace' ? this.#roots.workspaces : this.#roots.workspace(workspaceId);
   }
 }
-
-/** An audit row as the scripts take it; empty without one. Its place has the root of the changed record. */
-const auditFields = (audit: AuditEntry | undefined) => ({
-  auditId: audit === undefined ? '' : part(audit.id),
-  audit: audit === undefined ? '' : packRow(audit),
-});
 
 /** The answer of a step that another assistant's alias hinders. */
 const taken = -1;

@@ -7,7 +7,8 @@ import { limits } from '../../base/limits.ts';
 import { unpackRow } from '../codec.ts';
 import type { ErasedCounts, ErasedTraces, Erasure, ErasureStore } from '../parts/erasures.ts';
 import { sessionsNamedIn } from '../records.ts';
-import type { IdempotencyRecord } from '../store.ts';
+import type { AuditEntry, IdempotencyRecord } from '../store.ts';
+import { auditFields } from './audit.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
@@ -31,10 +32,14 @@ export class RedisErasures implements ErasureStore {
     this.#ids = ids;
   }
 
-  async begin(erasure: Erasure): Promise<void> {
+  async begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<void> {
     const { workspaceId, id } = erasure;
     await this.#erasing.register(workspaceId);
-    await this.#link.runDurable('begin-erasure', this.#roots.workspace(workspaceId), { erasure: fieldOf(erasure), id });
+    await this.#link.runDurable('begin-erasure', this.#roots.workspace(workspaceId), {
+      erasure: fieldOf(erasure),
+      id,
+      ...auditFields(audit),
+    });
   }
 
   async eraseSession(erasure: Erasure, sessionId: string): Promise<void> {

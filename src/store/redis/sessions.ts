@@ -2,6 +2,7 @@
 import { limits } from '../../base/limits.ts';
 import type { Ids } from '../../base/ids.ts';
 import type {
+  AuditEntry,
   Basis,
   ChargedSession,
   ChargeSession,
@@ -20,6 +21,7 @@ import type {
 } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
+import { auditFields } from './audit.ts';
 import { moveField } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -60,6 +62,7 @@ export class RedisSessions implements SessionStore {
       replaces: step.replaces ?? '',
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
       ...moveField(step.move),
+      ...auditFields(step.audit),
       earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
     });
     if (begins(answer, 'remembered'))
@@ -87,6 +90,7 @@ export class RedisSessions implements SessionStore {
     move?: Move,
     settled: readonly SettledLimit[] = [],
     nowMs = 0,
+    audit?: AuditEntry,
   ): Promise<number | null> {
     const root = this.#roots.workspace(session.workspaceId);
     const fields = {
@@ -95,6 +99,7 @@ export class RedisSessions implements SessionStore {
       ...sessionFields(session),
       write: this.#ids.secret(),
       ...moveField(move),
+      ...auditFields(audit),
       settled: settledFields(settled, nowMs),
     };
     return this.#link.runDurable('save-session', root, fields);

@@ -20,6 +20,8 @@ const message = ['message', 'content', 'points'] as const;
 const memory = ['memory', 'memoryRecord', 'result', 'lasts'] as const;
 /** The memory that a turn is found by: `foundFields`. */
 const found = ['found', 'foundRecord', 'foundResult', 'foundLasts'] as const;
+/** The row in the audit: `auditFields`. */
+const audit = ['auditId', 'audit'] as const;
 /** The usage that a turn adds: `countedFields`. */
 const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls', 'cached'] as const;
 
@@ -36,9 +38,10 @@ export const steps = {
     'replaces',
     'trials',
     'move',
+    ...audit,
     '...earlier',
   ],
-  'save-session': ['session', ...basis, ...session, 'write', 'move', '...settled'],
+  'save-session': ['session', ...basis, ...session, 'write', 'move', ...audit, '...settled'],
   'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
   'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result'],
   'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
@@ -69,13 +72,14 @@ export const steps = {
     'released',
     'amends',
     'move',
+    ...audit,
     '...asked',
   ],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
   'renew-turn': ['session', 'turn', 'epoch', 'owner', 'lease'],
   'release-output': ['session', 'turn', 'epoch', 'owner', 'points'],
   'step-turn': ['session', 'turn', 'epoch', 'owner', 'from', 'amends', 'ended', 'open', '...calls'],
-  'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId'],
+  'request-stop': ['session', 'turn', 'reason', 'lease', 'channel', 'workspaceId', 'sessionId', 'turnId', ...audit],
   'finish-turn': [
     'session',
     'turn',
@@ -92,6 +96,7 @@ export const steps = {
     ...counted,
     'amends',
     'move',
+    ...audit,
     '...settled',
   ],
   'withdraw-turn': [
@@ -116,7 +121,7 @@ export const steps = {
   'find-orphans': ['limit'],
   'count-slots': [],
 
-  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move', 'auditId', 'audit'],
+  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move', ...audit],
   'replace-record': [
     'kind',
     'id',
@@ -129,10 +134,9 @@ export const steps = {
     'alias',
     'kept',
     'move',
-    'auditId',
-    'audit',
+    ...audit,
   ],
-  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', 'auditId', 'audit'],
+  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', ...audit],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
@@ -150,7 +154,7 @@ export const steps = {
   'sweep-session': ['session', 'retention', 'latest'],
   'sweep-memories': ['limit', 'latest'],
   'remove-holdings': ['limit', 'channel', 'workspaceId'],
-  'begin-erasure': ['erasure', 'id'],
+  'begin-erasure': ['erasure', 'id', ...audit],
   'erase-session': ['session', 'erasure', 'turns', 'feedback', 'channel', 'workspaceId', 'sessionId'],
   'forget-memories': ['...memories'],
   'free-seats': ['...seats'],

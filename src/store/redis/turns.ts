@@ -2,6 +2,7 @@
 import type {
   AppendOutput,
   AppendResult,
+  AuditEntry,
   BeginTurn,
   BegunTurn,
   Fence,
@@ -29,6 +30,7 @@ import { setMsMin, type StoreClock } from '../clock.ts';
 import { endedCalls, hasEnded } from '../records/tools.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
+import { auditFields } from './audit.ts';
 import { moveField } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -112,6 +114,7 @@ export class RedisTurns implements TurnStore {
       released: step.released ?? '',
       amends: amendsField(step.amends),
       ...moveField(step.move),
+      ...auditFields(step.audit),
       asked: askedFields(step.asked, nowMs),
     });
     this.#orphans.noteLease(session.workspaceId, lease);
@@ -199,6 +202,7 @@ export class RedisTurns implements TurnStore {
     reason: StopRequest,
     leaseUntilMs: number,
     nowMs: number,
+    audit?: AuditEntry,
   ): Promise<boolean> {
     const lease = leaseUntilMs - nowMs;
     const fields = {
@@ -210,6 +214,7 @@ export class RedisTurns implements TurnStore {
       workspaceId,
       sessionId,
       turnId,
+      ...auditFields(audit),
     };
     const inFlight = (await this.#link.runDurable('request-stop', this.#roots.workspace(workspaceId), fields)) === 1;
     if (inFlight) this.#orphans.noteLease(workspaceId, lease);
@@ -235,6 +240,7 @@ export class RedisTurns implements TurnStore {
         ...countedFields(session, turn),
         amends: amendsField(step.amends),
         ...moveField(step.move),
+        ...auditFields(step.audit),
         settled: settledFields(step.settled, step.nowMs),
       }),
     );

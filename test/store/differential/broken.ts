@@ -40,11 +40,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   'a cut that takes bytes for code points': ['finish-turn', 'drop_points(content, ends - cut)', 'content:sub(1, cut)'],
   'a failed turn that is not counted as one': ['finish-turn', 'ended, 0, 1, failed,', 'ended, 0, 1, 0,'],
   'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],
-  'a second stop in place of the first': [
-    'request-stop',
-    "if not stands[2] then redis.call('HSET', flight, 'stop', reason) end",
-    "redis.call('HSET', flight, 'stop', reason)",
-  ],
+  'a second stop in place of the first': ['request-stop', 'if not stands[2] then', 'if true then'],
   'a turn seized at the last millisecond of its lease': [
     'take-over-turn',
     'if tonumber(stands[3]) > (',

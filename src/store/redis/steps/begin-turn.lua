@@ -2,7 +2,8 @@
 -- with the workspace's id: the processes that look for lapsed leases must be notified of it.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
---   memory, memory_record, result, lasts, found, found_record, found_result, found_lasts, short, channel, released, amends, move, ...asked.
+--   memory, memory_record, result, lasts, found, found_record, found_result, found_lasts, short, channel, released, amends, move, audit_id,
+--   audit, ...asked.
 -- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
 --- @include "amend-message"
@@ -13,6 +14,7 @@
 --- @include "name-slots"
 --- @include "now"
 --- @include "publish"
+--- @include "put-audit"
 --- @include "put-message"
 --- @include "put-move"
 --- @include "put-session"
@@ -41,6 +43,7 @@ end
 local moved, member, ends = version + 1, session .. '/' .. turn, int(time + lease)
 put_session(session, moved, record, active, expires, state)
 put_move('session', session, move)
+put_audit(audit_id, audit)
 redis.call('HSET', at('turns', session), turn, turn_record, turn .. '/index', index, turn .. '/begun', '1 ' .. owner .. ' ' .. moved)
 if message ~= '' then put_message(session, index - 1, points, '', message, content) end
 amend_message(session, amends)

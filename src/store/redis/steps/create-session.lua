@@ -2,11 +2,12 @@
 -- open at a time, and counts nothing. The last arguments are record, content and points of each message from before the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   replaces, trials, move, ...earlier.
+--   replaces, trials, move, audit_id, audit, ...earlier.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
 --- @include "at"
 --- @include "count-usage"
 --- @include "now"
+--- @include "put-audit"
 --- @include "put-message"
 --- @include "put-move"
 --- @include "put-session"
@@ -26,6 +27,7 @@ end
 if memory ~= '' then remember(memory, memory_record, result, lasts) end
 put_session(session, 1, record, active, expires, state)
 put_move('session', session, move)
+put_audit(audit_id, audit)
 redis.call('HSET', at('session', session), 'assistant', assistant)
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)

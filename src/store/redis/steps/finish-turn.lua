@@ -1,7 +1,7 @@
 -- Seals the output into the transcript, all of it or up to the cut, frees the slot, counts the usage and moves the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, cut, account,
---   ended, failed, input, output, calls, cached, amends, move, ...settled.
+--   ended, failed, input, output, calls, cached, amends, move, audit_id, audit, ...settled.
 -- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends, if the text or
 --   the cut lies beyond.
 --- @include "amend-message"
@@ -12,6 +12,7 @@
 --- @include "is-held"
 --- @include "is-unmoved"
 --- @include "now"
+--- @include "put-audit"
 --- @include "put-message"
 --- @include "put-move"
 --- @include "put-session"
@@ -41,6 +42,7 @@ if cut ~= '' then
 end
 put_session(session, version + 1, record, active, expires, state)
 put_move('session', session, move)
+put_audit(audit_id, audit)
 redis.call('HSET', turns, turn, turn_record, turn .. '/finished', epoch .. ' ' .. owner .. ' ' .. (version + 1))
 put_message(session, index, int(ends), '', message, content)
 amend_message(session, amends)
