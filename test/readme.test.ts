@@ -84,7 +84,7 @@ t.test(
 
 t.test('every metric that docs/operating.md names is one of the server', async (t) => {
   const advised = read('docs/operating.md');
-  const kept = read('src/base/metrics.ts');
+  const kept = read('src/metrics/metrics.ts');
   const names = [...advised.matchAll(/parley_[a-z_]+/g)].map(([name]) => name.replace(/_bucket$/, ''));
   t.ok(names.length > 0);
   t.same(

@@ -52,12 +52,12 @@ const examples: Readonly<
   },
   'pages take types alone from the wire': {
     broken: {
-      'src/pages/console/types.ts': "import { KeyView } from '../../base/wire.ts';\nimport { Type } from 'typebox';",
+      'src/pages/console/types.ts': "import { KeyView } from '../../wire/wire.ts';\nimport { Type } from 'typebox';",
     },
-    says: ['src/pages/console/types.ts:1: src/base/wire.ts', 'src/pages/console/types.ts:2: typebox'],
+    says: ['src/pages/console/types.ts:1: src/wire/wire.ts', 'src/pages/console/types.ts:2: typebox'],
     kept: {
-      'src/pages/console/types.ts': "import type { KeyView } from '../../base/wire.ts';",
-      'src/http/handlers/a.ts': "import { KeyView } from '../../base/wire.ts';",
+      'src/pages/console/types.ts': "import type { KeyView } from '../../wire/wire.ts';",
+      'src/http/handlers/a.ts': "import { KeyView } from '../../wire/wire.ts';",
     },
   },
   'every import exists': {

@@ -2,7 +2,7 @@
 import type { Vault } from '../access/vault.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Log } from '../base/log.ts';
 import type { Credentials } from '../host/credentials.ts';
 import type { ToolRecords } from '../host/tools.ts';

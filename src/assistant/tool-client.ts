@@ -3,7 +3,7 @@
  * 13).
  */
 import type { Clock } from '../base/clock.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { signingHolder, type Vault } from '../access/vault.ts';
 import { maySendIn } from '../providers/tool/credential-header.ts';
 import { checkArguments, argumentsText } from '../providers/tool/arguments.ts';

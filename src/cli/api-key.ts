@@ -1,7 +1,7 @@
 /** The API key of a command that talks to the API as a program does: a given key, or a key for this command alone. */
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { CreatedKeyView } from '../base/wire.ts';
+import type { CreatedKeyView } from '../wire/wire.ts';
 import { operatorToken, type ConnectionOptions } from './connection.ts';
 import { ConsoleClient, segment } from './console-client.ts';
 import { failureLine, UsageFailure } from './exit.ts';

@@ -1,7 +1,7 @@
 /** `parley assistants` */
 import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
-import type { ConsoleAssistantView } from '../base/wire.ts';
+import type { ConsoleAssistantView } from '../wire/wire.ts';
 import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
 import {
   addConnectionOptions,

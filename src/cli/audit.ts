@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Option, type Command } from 'commander';
 import type { List } from '../client/types.ts';
-import type { AuditEntryView } from '../base/wire.ts';
+import type { AuditEntryView } from '../wire/wire.ts';
 import {
   addConnectionOptions,
   addPageOptions,

@@ -4,7 +4,7 @@ import { realClock } from '../client/clock.ts';
 import type { ParleyError } from '../client/failure.ts';
 import { failureOf, parseJson, sendAttempt, strange } from '../client/http.ts';
 import { limits } from '../base/limits.ts';
-import type { WorkspaceView } from '../base/wire.ts';
+import type { WorkspaceView } from '../wire/wire.ts';
 import { AdvisedFailure, CommandFailure, UsageFailure } from './exit.ts';
 
 /** An answer as its JSON and as the text that it came in; both empty for 204. */

@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { limits } from '../base/limits.ts';
 import { roles } from '../base/roles.ts';
-import type { SignInLinkView } from '../base/wire.ts';
+import type { SignInLinkView } from '../wire/wire.ts';
 import { atServer, addConnectionOptions, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
 import { oneLine } from './output.ts';

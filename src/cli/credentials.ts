@@ -1,7 +1,7 @@
 /** `parley credentials` */
 import { Option, type Command } from 'commander';
 import type { List } from '../client/types.ts';
-import type { CredentialTestView, CredentialView } from '../base/wire.ts';
+import type { CredentialTestView, CredentialView } from '../wire/wire.ts';
 import {
   addConnectionOptions,
   inWorkspace,

@@ -1,6 +1,6 @@
 /** `parley visitors`, and the erasing of `parley sessions` (contract 22). */
 import type { Command } from 'commander';
-import type { ErasureView } from '../base/wire.ts';
+import type { ErasureView } from '../wire/wire.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import type { Io } from './io.ts';

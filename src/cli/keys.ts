@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import type { CreatedKeyView, KeyView } from '../base/wire.ts';
+import type { CreatedKeyView, KeyView } from '../wire/wire.ts';
 import { gather, moment, wholeNumber } from './arguments.ts';
 import {
   addConnectionOptions,

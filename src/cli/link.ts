@@ -1,7 +1,7 @@
 /** `parley link` */
 import type { Command } from 'commander';
 import { limits, linkLimitNames, type LinkLimitName } from '../base/limits.ts';
-import type { ConsoleAssistantView, LinkStatusView } from '../base/wire.ts';
+import type { ConsoleAssistantView, LinkStatusView } from '../wire/wire.ts';
 import { gather, wholeNumber } from './arguments.ts';
 import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';

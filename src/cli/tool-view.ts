@@ -1,6 +1,6 @@
 /** Tools as the command prints them. */
 import type { List } from '../client/types.ts';
-import type { ToolView } from '../base/wire.ts';
+import type { ToolView } from '../wire/wire.ts';
 import { moreLine } from './connection.ts';
 import { fields, oneLine, printable, table, time } from './output.ts';
 

@@ -9,7 +9,7 @@ import type {
   RotatedSecretView,
   ToolTestView,
   ToolView,
-} from '../base/wire.ts';
+} from '../wire/wire.ts';
 import { wholeNumber } from './arguments.ts';
 import { fileText } from './assistant-body.ts';
 import {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
 import { limits } from '../base/limits.ts';
-import type { WorkspaceView } from '../base/wire.ts';
+import type { WorkspaceView } from '../wire/wire.ts';
 import { wholeNumber } from './arguments.ts';
 import {
   atServer,

@@ -1,7 +1,7 @@
 /** Feedback on turns (contract 19). */
 import { secondsOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
-import type { RateTurnBody } from '../base/wire.ts';
+import type { RateTurnBody } from '../wire/wire.ts';
 import type { Feedback, Turn } from '../store/store.ts';
 import { findAssistant, reachSession } from './access-checks.ts';
 import { useOf } from './link.ts';

@@ -4,7 +4,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import type { Session, VisitorField } from '../store/store.ts';
-import type { CreateSessionBody } from '../base/wire.ts';
+import type { CreateSessionBody } from '../wire/wire.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByPrincipal, type Principal } from './principal.ts';

@@ -6,7 +6,7 @@ import { rowOfCode } from '../base/errors.ts';
 import { jsonText, parseObject, withoutMark } from '../base/json.ts';
 import { limits } from '../base/limits.ts';
 import type { Static, TSchema } from 'typebox';
-import type { Shape } from '../base/wire.ts';
+import type { Shape } from '../wire/wire.ts';
 
 export const [refused, tooLarge, ours, restart] = [1008, 1009, 1011, 1012];
 

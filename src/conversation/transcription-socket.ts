@@ -16,7 +16,7 @@ import { sessionView } from './views.ts';
 import type { Encoding } from '../base/audio-formats.ts';
 import type { VoiceDetector } from '../providers/voice/voices.ts';
 import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
-import { shape, FinishMessage, FlushMessage, StartMessage } from '../base/wire.ts';
+import { shape, FinishMessage, FlushMessage, StartMessage } from '../wire/wire.ts';
 import { failureOfVoice, transcriberOf, type ReadyVoice } from './voice-call.ts';
 import { VoicePresence } from './voice-presence.ts';
 

@@ -10,7 +10,7 @@ import type { TokenClaims } from '../access/socket-tokens.ts';
 import type { VisitorClaims } from '../access/visitor-tokens.ts';
 import type { Grant, Permission } from '../base/roles.ts';
 import type { Span } from '../base/tracing.ts';
-import type { Shape } from '../base/wire.ts';
+import type { Shape } from '../wire/wire.ts';
 import type { TSchema } from 'typebox';
 
 /** The content type of every answer in JSON. */

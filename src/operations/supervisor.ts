@@ -11,7 +11,7 @@ import type { Edge } from '../base/edge.ts';
 import { randomIds } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { openLog, warnOfIgnored, type Log } from '../base/log.ts';
-import { metricsType, openRequests } from '../base/metrics.ts';
+import { metricsType, openRequests } from '../metrics/metrics.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import { onEndingSignal } from '../base/signals.ts';
 import { Readiness } from './supervisor/readiness.ts';

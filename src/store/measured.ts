@@ -1,6 +1,6 @@
 /** A store whose steps are timed and whose faults are counted. */
 import type { Clock } from '../base/clock.ts';
-import type { Metrics } from '../base/metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Store } from './store.ts';
 import { wrapStore, type AnyStep, type StepName } from './steps.ts';
 

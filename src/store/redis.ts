@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { LoadBoard } from '../base/metrics/load.ts';
+import type { LoadBoard } from '../metrics/load.ts';
 import type { PubSub, Notice, Store } from './store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';

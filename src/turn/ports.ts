@@ -3,7 +3,7 @@
  * faults that are counted as ours.
  */
 import type { ChatRefusal, TurnEnding, TurnEvent } from '../../machines/turn.ts';
-import type { TurnFault } from '../base/metrics.ts';
+import type { TurnFault } from '../metrics/metrics.ts';
 import type { TurnModel } from '../assistant/model.ts';
 import type { ModelFailure, ModelUsage } from '../providers/model.ts';
 import {

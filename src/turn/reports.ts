@@ -1,6 +1,6 @@
 /** Log lines and metrics of a turn. */
 import type { Log } from '../base/log.ts';
-import type { Metrics, TurnFault } from '../base/metrics.ts';
+import type { Metrics, TurnFault } from '../metrics/metrics.ts';
 import type { ModelFailure } from '../providers/model.ts';
 import type { TurnReports, TurnStatus } from './ports.ts';
 

@@ -20,7 +20,7 @@ import { Announced } from '../base/announced.ts';
 import { steadyTime, type Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
 import type { Member } from '../base/members.ts';
-import type { TurnFault } from '../base/metrics.ts';
+import type { TurnFault } from '../metrics/metrics.ts';
 import type { AnswerCut, ModelStream, ModelFailure, ModelUsage } from '../providers/model.ts';
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';

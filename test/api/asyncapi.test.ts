@@ -17,7 +17,7 @@ import {
   shape,
   StartMessage,
   TranscriptionEvents,
-} from '../../src/base/wire.ts';
+} from '../../src/wire/wire.ts';
 import { silence, speaker, spoken, talk } from '../providers/voice/talker.ts';
 import { openHouse } from './house.ts';
 

@@ -1,7 +1,7 @@
 /** A client of calls for tests: it sends audio, and plays what it is sent as fast as the test says. */
 import { isDeepStrictEqual } from 'node:util';
 import { WebSocket } from 'ws';
-import { CallEvents, shape } from '../../src/base/wire.ts';
+import { CallEvents, shape } from '../../src/wire/wire.ts';
 import type { House } from './house.ts';
 import { speaker, spoken } from '../providers/voice/talker.ts';
 import { patient } from '../run/speed.mjs';

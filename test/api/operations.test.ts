@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { WheelClock } from '../../src/base/clock.ts';
 import { readConfig, SettingError } from '../../src/base/config.ts';
 import { randomIds } from '../../src/base/ids.ts';
-import { turnFaults } from '../../src/base/metrics.ts';
+import { turnFaults } from '../../src/metrics/metrics.ts';
 import { readSecrets } from '../../src/operations/secrets.ts';
 import { temporaryFolder } from '../folders.ts';
 import { startServer } from '../process.ts';

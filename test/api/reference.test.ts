@@ -9,7 +9,7 @@ import { areas, introduction, nameOf, referenceOf, type OperationEntry } from '.
 import { signInToken } from '../../src/http/reference/examples.ts';
 import type { Route } from '../../src/http/request.ts';
 import { documented, routes } from '../../src/http/routes.ts';
-import { queryObject } from '../../src/base/wire.ts';
+import { queryObject } from '../../src/wire/wire.ts';
 import { openHouse, type Answer, type House } from './house.ts';
 
 const entries = new Map<string, OperationEntry>(areas.flatMap(({ entries }) => Object.entries(entries)));

@@ -1,6 +1,6 @@
 /** One scrape of all workers, however many ask at once. */
 import t from 'tap';
-import { openMetrics, type Samples } from '../../src/base/metrics.ts';
+import { openMetrics, type Samples } from '../../src/metrics/metrics.ts';
 import { Scrapes } from '../../src/operations/supervisor/scrapes.ts';
 import type { SupervisedWorker } from '../../src/operations/supervisor/member.ts';
 import type { FromSupervisor } from '../../src/operations/supervisor/messages.ts';

@@ -7,7 +7,7 @@ import type { Static, TSchema } from 'typebox';
 import type { CallSettings, CallToken } from '../../src/client/call-messages.ts';
 import type * as client from '../../src/client/types.ts';
 import { errors } from '../../src/base/errors.ts';
-import type * as wire from '../../src/base/wire.ts';
+import type * as wire from '../../src/wire/wire.ts';
 
 /** The same type flattened, so that its composition does not matter. */
 type Plain<T> = T extends readonly (infer Item)[]

@@ -5,7 +5,7 @@ import t from 'tap';
 import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import { limits } from '../../src/base/limits.ts';
-import { openMetrics } from '../../src/base/metrics.ts';
+import { openMetrics } from '../../src/metrics/metrics.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';

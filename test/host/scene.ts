@@ -6,7 +6,7 @@ import type { SpanStart } from '../../src/base/tracing.ts';
 import type { LiveSession } from '../../src/turn/in-flight.ts';
 import { Host } from '../../src/host.ts';
 import { randomIds } from '../../src/base/ids.ts';
-import type { TurnFault } from '../../src/base/metrics.ts';
+import type { TurnFault } from '../../src/metrics/metrics.ts';
 import type { ModelStream, ModelSink } from '../../src/providers/model.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import { MemoryEngine } from '../../src/store/memory.ts';

@@ -48,9 +48,9 @@ export function literalsOf(tree: Tree): Listed[] {
  * be loaded before.
  */
 export async function patternsOfShapes(): Promise<Listed[]> {
-  const patterns = patternsIn(await import('../../src/base/wire.ts'));
+  const patterns = patternsIn(await import('../../src/wire/wire.ts'));
   return [...patterns].map((pattern) => ({
-    path: 'src/base/wire.ts',
+    path: 'src/wire/wire.ts',
     line: 0,
     expression: new RegExp(pattern, 'u'),
     isGlobal: false,

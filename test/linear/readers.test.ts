@@ -10,7 +10,7 @@ import type { RequestHead } from '../../src/base/edge.ts';
 import { isNestedWithin, type Json } from '../../src/base/json.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../../src/base/text.ts';
 import { literalTemplate, parseTemplate } from '../../src/base/variables.ts';
-import { CallMessages, queryObject, RealtimeEvents, shape, StartMessage } from '../../src/base/wire.ts';
+import { CallMessages, queryObject, RealtimeEvents, shape, StartMessage } from '../../src/wire/wire.ts';
 import { lastSentenceOf } from '../../src/conversation/call/reply.ts';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';
 import { placedItems, readInput } from '../../src/http/openai/items.ts';

@@ -1,6 +1,6 @@
 /** Everything that a client can send, as the table of routes and the shapes on the wire have it. */
 import { answeredRoutes } from '../../src/http/routes.ts';
-import * as wire from '../../src/base/wire.ts';
+import * as wire from '../../src/wire/wire.ts';
 
 /** All that must have a row, as the table of routes has it. */
 export const routesThere = (): string[] =>

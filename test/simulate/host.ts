@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/base/config.ts';
 import { Host } from '../../src/host.ts';
 import { limits } from '../../src/base/limits.ts';
-import { openMetrics } from '../../src/base/metrics.ts';
+import { openMetrics } from '../../src/metrics/metrics.ts';
 import { openPipeline, type Pipeline } from '../../src/http/pipeline.ts';
 import { Readiness } from '../../src/store/readiness.ts';
 import type { Services } from '../../src/conversation/services.ts';

@@ -1,6 +1,6 @@
 /** The board on which processes that share a Redis read each other's load. */
 import t from 'tap';
-import type { LoadBoard, LoadRow } from '../../src/base/metrics/load.ts';
+import type { LoadBoard, LoadRow } from '../../src/metrics/load.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
 

@@ -3,7 +3,7 @@
  * are public.
  */
 import t from 'tap';
-import { openMetrics } from '../../src/base/metrics.ts';
+import { openMetrics } from '../../src/metrics/metrics.ts';
 import { measureStore } from '../../src/store/measured.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { stepNames, stepOf, storeOf, takeStep, wrapStore } from '../../src/store/steps.ts';

@@ -36,12 +36,24 @@ export const parts: readonly Room[] = [
   part('install', [], 'On a fresh clone there is nothing else to import yet.', []),
   part(
     'cli',
-    ['main.ts', 'operations', 'charts', 'providers', 'client', 'base', 'package.json'],
+    ['main.ts', 'operations', 'charts', 'providers', 'client', 'wire', 'base', 'package.json'],
     'The command line talks to a server over HTTP, or starts one; only a move goes past it to the stores.',
   ),
   part(
     'main.ts',
-    ['operations', 'http', 'conversation', 'host.ts', 'assistant', 'actors', 'access', 'providers', 'store', 'base'],
+    [
+      'operations',
+      'http',
+      'conversation',
+      'host.ts',
+      'assistant',
+      'actors',
+      'access',
+      'providers',
+      'store',
+      'metrics',
+      'base',
+    ],
     'The one place that constructs things names the implementations.',
   ),
   part(
@@ -56,6 +68,8 @@ export const parts: readonly Room[] = [
       'access',
       'providers',
       'store',
+      'wire',
+      'metrics',
       'base',
       'package.json',
     ],
@@ -75,6 +89,8 @@ export const parts: readonly Room[] = [
       'model and voice',
       'tool rules',
       'store interface',
+      'wire',
+      'metrics',
       'base',
       'machines',
       'package.json',
@@ -97,6 +113,8 @@ export const parts: readonly Room[] = [
       'voices',
       'audio',
       'store interface',
+      'wire',
+      'metrics',
       'base',
       'machines',
     ],
@@ -109,12 +127,12 @@ export const parts: readonly Room[] = [
   ),
   part(
     'turn',
-    ['assistant', 'host', 'actors', 'model and voice', 'history', 'store interface', 'base', 'machines'],
+    ['assistant', 'host', 'actors', 'model and voice', 'history', 'store interface', 'metrics', 'base', 'machines'],
     'A turn has its whole life here, and calls nobody above; it knows nothing of requests.',
   ),
   part(
     'assistant',
-    ['host', 'access', 'model and voice', 'history', 'tool rules', 'store interface', 'base'],
+    ['host', 'access', 'model and voice', 'history', 'tool rules', 'store interface', 'metrics', 'base'],
     'The model, tools and credential of an assistant do not depend on who converses.',
   ),
   part(
@@ -125,10 +143,12 @@ export const parts: readonly Room[] = [
   part('actors', ['store interface', 'base', 'machines'], 'An actor runs any machine, and knows none by name.'),
   part('access', ['store interface', 'base', 'machines'], 'Who somebody is does not depend on what they ask for.'),
   part('providers', ['base', 'package.json'], 'A provider is called alike, whoever calls.'),
-  part('store', ['base', 'machines'], 'A store keeps rows and knows no reason for them.'),
+  part('store', ['metrics', 'base', 'machines'], 'A store keeps rows and knows no reason for them.'),
   part('client', [], 'The client runs where there is no server, and carries nothing but the parser of event streams.', [
     'eventsource-parser',
   ]),
+  part('wire', ['base'], 'The client and the pages share the shapes, so they drag no server along.'),
+  part('metrics', ['base'], 'Every part may count; a metric knows none of them.'),
   part('base', ['machines'], 'Everything may stand on it, so it stands on nothing.'),
   part('machines', [], 'A machine says what may happen and does nothing: no I/O, no clock, no ids.', ['xstate']),
 ];
@@ -146,6 +166,8 @@ const domain = [
   'model and voice',
   'tool rules',
   'store interface',
+  'wire',
+  'metrics',
   'base',
   'request',
 ];
@@ -161,7 +183,7 @@ export const rooms: readonly Room[] = [
   room(
     'supervisor',
     ['src/operations/supervisor.ts', 'src/operations/supervisor/'],
-    ['conversation', 'store', 'base'],
+    ['conversation', 'store', 'metrics', 'base'],
     'What starts and ends processes names no engine and sees no request but those of a management port; each worker is a whole server.',
   ),
   room(
@@ -177,6 +199,7 @@ export const rooms: readonly Room[] = [
       'tool rules',
       'provider client',
       'store',
+      'wire',
       'base',
       'machines',
     ],
@@ -191,7 +214,7 @@ export const rooms: readonly Room[] = [
   room(
     'traces',
     ['src/operations/tracing.ts', 'src/operations/tracing/'],
-    ['base', 'package.json'],
+    ['metrics', 'base', 'package.json'],
     "OpenTelemetry's packages and names are here alone: the rest tells a span its facts.",
     [
       '@opentelemetry/api',
@@ -272,7 +295,7 @@ export const rooms: readonly Room[] = [
   room(
     'request',
     ['src/http/request.ts', 'src/http/pages.ts'],
-    ['conversation', 'host.ts', 'host', 'access', 'store interface', 'base'],
+    ['conversation', 'host.ts', 'host', 'access', 'store interface', 'wire', 'base'],
     'What every handler is given.',
   ),
 
@@ -411,12 +434,6 @@ export const rooms: readonly Room[] = [
     ['src/store/store.ts', 'src/store/records.ts', 'src/store/records/', 'src/store/readiness.ts', 'src/store/parts/'],
     ['base'],
     'An interface shows nothing of its implementations.',
-  ),
-  room(
-    'wire',
-    ['src/base/wire.ts', 'src/base/wire/'],
-    ['base'],
-    'The client shares the shapes, so they drag no server along.',
   ),
   room('roles', ['src/base/roles.ts'], [], 'The table of roles is shared by the API and the pages.', []),
   room(

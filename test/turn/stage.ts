@@ -4,7 +4,7 @@ import { Inspector } from '../../src/actors/inspector.ts';
 import type { ModelStream, ModelFailure, ModelSink, ModelUsage } from '../../src/providers/model.ts';
 import { describe, noTools } from '../host/scene.ts';
 import type { AppendResult, ToolCall } from '../../src/store/store.ts';
-import type { TurnFault } from '../../src/base/metrics.ts';
+import type { TurnFault } from '../../src/metrics/metrics.ts';
 import { Pace } from '../../src/turn/pace.ts';
 import type { PreparedRequest } from '../../src/assistant/model.ts';
 import type { TurnTools } from '../../src/assistant/tools.ts';

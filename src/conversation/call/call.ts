@@ -8,7 +8,7 @@ import type { TurnEnding } from '../../../machines/turn.ts';
 import { steadyTime, type Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Span } from '../../base/tracing.ts';
-import type { CallMessage, WireState } from '../../base/wire.ts';
+import type { CallMessage, WireState } from '../../wire/wire.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { SocketActor } from '../../host/sockets.ts';
 import type { Session } from '../../store/store.ts';

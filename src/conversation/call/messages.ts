@@ -1,5 +1,5 @@
 /** Messages that report the end of a turn, spoken or a chat's, to the client of a call (contract 18). */
-import type { CallMessage, WireState } from '../../base/wire.ts';
+import type { CallMessage, WireState } from '../../wire/wire.ts';
 import type { HeardVoice } from '../../store/store.ts';
 import { usageOf, type TurnEnd } from '../../turn/log.ts';
 import { errorSentence } from '../socket-messages.ts';

@@ -1,7 +1,7 @@
 /** The call as its workers see it: its machine, its client and its time (contract 18). */
 import type { CallContext, CallEvent } from '../../../machines/call.ts';
 import type { Span } from '../../base/tracing.ts';
-import type { CallMessage } from '../../base/wire.ts';
+import type { CallMessage } from '../../wire/wire.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { Session } from '../../store/store.ts';
 import type { Principal } from '../principal.ts';

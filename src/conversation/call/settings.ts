@@ -1,7 +1,7 @@
 /** The settings of a call: of its query, and of a `start` before the first audio (contract 18). */
 import type { BargeIn } from '../../../machines/call.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
-import type { CallQuery } from '../../base/wire.ts';
+import type { CallQuery } from '../../wire/wire.ts';
 import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
 
 export interface CallSettings {

@@ -2,7 +2,7 @@
 import type { Socket, SocketListener } from '../../base/edge.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import { CallMessages, shape, type CallMessage } from '../../base/wire.ts';
+import { CallMessages, shape, type CallMessage } from '../../wire/wire.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { endWith, fits, parseMessage, refused, tooLarge, type ClientMessage } from '../socket-messages.ts';
 import { takesRate } from '../transcription-socket.ts';

@@ -1,7 +1,7 @@
 /** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
 import { bareId } from '../../base/ids.ts';
 import { keepNewest } from '../../base/newest.ts';
-import type { CallMessage } from '../../base/wire.ts';
+import type { CallMessage } from '../../wire/wire.ts';
 
 export interface EventMapperOptions {
   /** The parts of ids that no other call has. */

@@ -2,7 +2,7 @@
 import type { CallSettings } from '../call/settings.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
 import { limits } from '../../base/limits.ts';
-import type { RealtimeUpdate } from '../../base/wire.ts';
+import type { RealtimeUpdate } from '../../wire/wire.ts';
 import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
 
 export interface RealtimeSettings {

@@ -6,7 +6,7 @@ import { limits } from '../../base/limits.ts';
 import { greetingFor } from '../../assistant/texts.ts';
 import { codePoints } from '../../base/text.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
-import { betaFieldOf, RealtimeEvents, shape, type RealtimeUpdate } from '../../base/wire.ts';
+import { betaFieldOf, RealtimeEvents, shape, type RealtimeUpdate } from '../../wire/wire.ts';
 import type { AudioIntake } from '../audio-intake.ts';
 import { Call, type CallOptions, type CallWire } from '../call/call.ts';
 import { callIntake, isFree, sendText, taking } from '../call/wire.ts';

@@ -21,7 +21,7 @@ import type {
 } from '../../store/store.ts';
 import { AliasTaken, SlugTaken } from '../../store/store.ts';
 import { consoleAssistantView } from '../../conversation/views.ts';
-import type { CreateAssistantBody, PatchAssistantBody } from '../../base/wire.ts';
+import type { CreateAssistantBody, PatchAssistantBody } from '../../wire/wire.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import { mayHave } from './tools.ts';
 import { audited } from './audit.ts';

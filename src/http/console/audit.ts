@@ -22,7 +22,7 @@ import type {
 } from '../../store/store.ts';
 import type { RequestHead } from '../../base/edge.ts';
 import type { Services } from '../../conversation/services.ts';
-import type { AuditEntryView, AuditQuery } from '../../base/wire.ts';
+import type { AuditEntryView, AuditQuery } from '../../wire/wire.ts';
 import { nowhere, type ConsoleRequest } from './common.ts';
 
 /** A person who changes something, and what makes the rows. */

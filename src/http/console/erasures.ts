@@ -1,5 +1,5 @@
 /** Erasing a person (contract 22): one session, or all sessions of a visitor. */
-import type { ErasureView } from '../../base/wire.ts';
+import type { ErasureView } from '../../wire/wire.ts';
 import type { Erasure } from '../../store/store.ts';
 import type { Reply } from '../request.ts';
 import { actEntry } from './audit.ts';

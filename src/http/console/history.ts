@@ -18,7 +18,7 @@ import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
 import type { Cause, HistoryKind, Move, Page, PageRequest, Session, Snapshot, TurnPast } from '../../store/store.ts';
 import { causeOf, pastOf } from '../../turn/event-log.ts';
-import type { HistoryItem } from '../../base/wire.ts';
+import type { HistoryItem } from '../../wire/wire.ts';
 import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 type HistoryRequest = ConsoleRequest<PageFields & { readonly refused?: boolean }>;

@@ -8,7 +8,7 @@ import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Cause, Key, KeyLimits, Page, PageRequest } from '../../store/store.ts';
 import { keyView } from '../../conversation/views.ts';
-import type { KeyBody } from '../../base/wire.ts';
+import type { KeyBody } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import { audited } from './audit.ts';
 import { causeByOperator, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';

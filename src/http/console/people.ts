@@ -6,7 +6,7 @@ import { listOfAll, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { PersonRecord } from '../../store/store.ts';
-import type { ConsolePersonView, PatchPersonBody } from '../../base/wire.ts';
+import type { ConsolePersonView, PatchPersonBody } from '../../wire/wire.ts';
 import { audited } from './audit.ts';
 import { nowhere, type ConsoleRequest } from './common.ts';
 

@@ -1,7 +1,7 @@
 /** `…/assistants/{id}/preview`: prompt and greeting as a session gets them (contract 19). */
 import { greetingFor, promptFor } from '../../assistant/texts.ts';
 import { Failure } from '../../base/errors.ts';
-import type { PreviewAssistantBody } from '../../base/wire.ts';
+import type { PreviewAssistantBody } from '../../wire/wire.ts';
 import { readSession } from '../../conversation/access-checks.ts';
 import type { Reply } from '../request.ts';
 import { merged } from './assistants.ts';

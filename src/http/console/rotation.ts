@@ -3,7 +3,7 @@ import { Failure } from '../../base/errors.ts';
 import { keyStatus } from '../../host/keys.ts';
 import type { Reply } from '../request.ts';
 import type { Key } from '../../store/store.ts';
-import type { RotateKeyBody } from '../../base/wire.ts';
+import type { RotateKeyBody } from '../../wire/wire.ts';
 import { audited } from './audit.ts';
 import { causeByOperator, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { replyWithKey, storeKey } from './keys.ts';

@@ -12,7 +12,7 @@ import type { NobodyCaller, OperatorCaller, Reply, Request } from '../request.ts
 import type { Services } from '../../conversation/services.ts';
 import { grantOf, signInEnd } from '../../access/sign-ins.ts';
 import type { SignIn, SignInLink } from '../../store/store.ts';
-import type { CreateSignInLinkBody, SignInBody, SignOutBody } from '../../base/wire.ts';
+import type { CreateSignInLinkBody, SignInBody, SignOutBody } from '../../wire/wire.ts';
 import { changesOf } from '../../store/parts/audit.ts';
 import { reaches, type Grant } from '../../base/roles.ts';
 import { installation } from '../../store/records.ts';

@@ -5,7 +5,7 @@ import { Failure } from '../../base/errors.ts';
 import { checkText, chosenVoice, replyWithSpeech, voicesOf } from '../handlers/speech.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
-import type { TrialSpeechBody } from '../../base/wire.ts';
+import type { TrialSpeechBody } from '../../wire/wire.ts';
 import { causeByOperator, reachPathAssistant, type ConsoleRequest } from './common.ts';
 
 export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> =>

@@ -1,7 +1,7 @@
 /** The functions of a tool, as a request gives them (contract 13). */
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../base/errors.ts';
-import type { PatchToolBody } from '../../base/wire.ts';
+import type { PatchToolBody } from '../../wire/wire.ts';
 import { functionName, isSchema } from '../../providers/tool/schema.ts';
 import type { Tool, ToolFunction } from '../../store/store.ts';
 

@@ -3,7 +3,7 @@
  */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { TestToolBody } from '../../base/wire.ts';
+import type { TestToolBody } from '../../wire/wire.ts';
 import { changesOf } from '../../store/parts/audit.ts';
 import { cutOutput } from '../../providers/tool.ts';
 import { parsedArgumentsError } from '../../providers/tool/arguments.ts';

@@ -3,7 +3,7 @@ import { Failure } from '../../base/errors.ts';
 import { signingHolder } from '../../access/vault.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import { limits } from '../../base/limits.ts';
-import type { CreateToolBody, PatchToolBody } from '../../base/wire.ts';
+import type { CreateToolBody, PatchToolBody } from '../../wire/wire.ts';
 import { isAt } from '../../assistant/tool-client.ts';
 import { toolView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';

@@ -11,7 +11,7 @@ import { endSession } from '../handlers/sessions.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { sessionView } from '../../conversation/views.ts';
-import type { ChatBody } from '../../base/wire.ts';
+import type { ChatBody } from '../../wire/wire.ts';
 import { auditedSteps, recordAct } from './audit.ts';
 import { reachWorkspace, type ConsoleRequest } from './common.ts';
 

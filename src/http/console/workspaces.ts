@@ -10,7 +10,7 @@ import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Page, Session, SessionFilter, Workspace } from '../../store/store.ts';
 import { consoleSessionView, firstWords, sessionView, workspaceView } from '../../conversation/views.ts';
-import type { ConsoleSessionsQuery } from '../../base/wire.ts';
+import type { ConsoleSessionsQuery } from '../../wire/wire.ts';
 import {
   causeByOperator,
   listRecords,

@@ -1,7 +1,7 @@
 /** `POST /call-tokens`, and the call that a token opens (contract 18). */
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
-import type { CallQuery, CreateCallTokenBody } from '../../base/wire.ts';
+import type { CallQuery, CreateCallTokenBody } from '../../wire/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
 import { CallSocket } from '../../conversation/call/socket.ts';
 import { settingsOf } from '../../conversation/call/settings.ts';

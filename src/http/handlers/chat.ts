@@ -2,7 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
-import type { ChatBody } from '../../base/wire.ts';
+import type { ChatBody } from '../../wire/wire.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { converse } from '../../conversation/turns.ts';
 import type { CallAnswer } from '../../turn/pending-tool-calls.ts';

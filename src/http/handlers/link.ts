@@ -17,7 +17,7 @@ import type {
   CreateLinkTranscriptionTokenBody,
   CreateVisitorBody,
   LinkSpeechBody,
-} from '../../base/wire.ts';
+} from '../../wire/wire.ts';
 import { sessionCreated } from './sessions.ts';
 import { speak } from './speech.ts';
 import { mintCallToken } from './calls.ts';

@@ -3,7 +3,7 @@ import type { CallToolResult, ListToolsResult, Tool } from '@modelcontextprotoco
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { aliasKey } from '../../base/text.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { ask, type WholeAnswer, type Asker } from '../../conversation/ask.ts';
 import { causeByPrincipal } from '../../conversation/principal.ts';
 import { isListed } from '../../conversation/protocol-adapter.ts';

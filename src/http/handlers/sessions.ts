@@ -7,7 +7,7 @@ import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Session, SessionFilter } from '../../store/store.ts';
 import { sessionView } from '../../conversation/views.ts';
-import type { CreateSessionBody } from '../../base/wire.ts';
+import type { CreateSessionBody } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from './lists.ts';
 
 export async function createSession(request: Request<PrincipalCaller, unknown, CreateSessionBody>): Promise<Reply> {

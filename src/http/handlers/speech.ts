@@ -17,7 +17,7 @@ import type { Services } from '../../conversation/services.ts';
 import type { Session } from '../../store/store.ts';
 import { voiceView } from '../../conversation/views.ts';
 import type { SpeechFormat } from '../../base/audio-formats.ts';
-import type { SpeechBody } from '../../base/wire.ts';
+import type { SpeechBody } from '../../wire/wire.ts';
 import { pour } from './flowing.ts';
 import { listOfAll, type PageFields } from './lists.ts';
 

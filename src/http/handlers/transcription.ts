@@ -21,7 +21,7 @@ import type { PrincipalCaller, Reply, Request, TokenCaller } from '../request.ts
 import type { Services } from '../../conversation/services.ts';
 import type { Session } from '../../store/store.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
-import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../../base/wire.ts';
+import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../../wire/wire.ts';
 
 export const createTranscriptionToken = (
   request: Request<PrincipalCaller, unknown, CreateTranscriptionTokenBody>,

@@ -1,5 +1,5 @@
 /** `/sessions/{id}/turns/{turn_id}/…`: `abort`, `events` and `feedback`. */
-import type { RateTurnBody } from '../../base/wire.ts';
+import type { RateTurnBody } from '../../wire/wire.ts';
 import * as feedback from '../../conversation/feedback.ts';
 import * as conversation from '../../conversation/turns.ts';
 import { Failure } from '../../base/errors.ts';

@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { ChatCompletionBody } from '../../base/wire.ts';
+import type { ChatCompletionBody } from '../../wire/wire.ts';
 import { abortOnLeave, converseThroughAdapter, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import type { ClientHead, PrincipalCaller, Reply, Request } from '../request.ts';

@@ -2,7 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import { isNestedWithin, isObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { ChatCompletionBody, ResponseBody } from '../../base/wire.ts';
+import type { ChatCompletionBody, ResponseBody } from '../../wire/wire.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { AnswerFormat, ForcedToolCall } from '../../providers/model.ts';

@@ -1,7 +1,7 @@
 /** The items that a response is asked with (contract 14), as messages of a conversation. */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { ResponseBody } from '../../base/wire.ts';
+import type { ResponseBody } from '../../wire/wire.ts';
 import type { ModelToolCall } from '../../providers/model.ts';
 import { cutOutput } from '../../providers/tool.ts';
 import { callOf, promptOf, readConversation, type GivenConversation, type GivenMessage } from './messages.ts';

@@ -2,7 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import { isNestedWithin } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import type { ChatCompletionMessage } from '../../base/wire.ts';
+import type { ChatCompletionMessage } from '../../wire/wire.ts';
 import type { AdapterMessage } from '../../conversation/protocol-adapter.ts';
 import type { ModelToolCall, SaidMessage } from '../../providers/model.ts';
 import { cutOutput } from '../../providers/tool.ts';

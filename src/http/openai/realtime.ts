@@ -2,7 +2,7 @@
 import type { RequestHead, ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import type { RealtimeQuery } from '../../base/wire.ts';
+import type { RealtimeQuery } from '../../wire/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
 import { checkConverses, forget, reachModel } from '../../conversation/protocol-adapter.ts';
 import { causeByPrincipal } from '../../conversation/principal.ts';

@@ -1,7 +1,7 @@
 /** `/v1/responses` (contract 14). */
 import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
-import type { ResponseBody } from '../../base/wire.ts';
+import type { ResponseBody } from '../../wire/wire.ts';
 import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Principal } from '../../conversation/principal.ts';

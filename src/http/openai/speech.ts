@@ -1,6 +1,6 @@
 /** `POST /v1/audio/speech`: `POST /speech` under other names (contract 14). */
 import { Failure } from '../../base/errors.ts';
-import type { CompletionSpeechBody } from '../../base/wire.ts';
+import type { CompletionSpeechBody } from '../../wire/wire.ts';
 import { reachModel } from '../../conversation/protocol-adapter.ts';
 import { voiceOf } from '../../conversation/voice-call.ts';
 import { speech } from '../handlers/speech.ts';

@@ -5,7 +5,7 @@ import { mayDo, reaches } from '../../base/roles.ts';
 import type { ClientHead, OperatorCaller, Request, Route } from '../request.ts';
 import type { Find } from '../routes.ts';
 import { refusedByDrain, type Services } from '../../conversation/services.ts';
-import { queryObject } from '../../base/wire.ts';
+import { queryObject } from '../../wire/wire.ts';
 import { checkUnwanted } from './body.ts';
 import { callers } from './callers.ts';
 import { beginSpan, type Course } from './reply.ts';

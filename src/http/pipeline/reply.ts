@@ -8,7 +8,7 @@ import { jsonText } from '../../base/json.ts';
 import type { Log } from '../../base/log.ts';
 import { isOpenai } from '../../base/fronts.ts';
 import { isFinal, openaiFailureText, openaiStatus } from '../../base/openai-errors.ts';
-import type { Limiter } from '../../base/metrics.ts';
+import type { Limiter } from '../../metrics/metrics.ts';
 import { isLink, isLinkFile, jsonType, type Caller, type OperatorCaller, type Reply, type Route } from '../request.ts';
 import type { Recording } from '../../conversation/services.ts';
 import { StoreUnavailable, type Taken } from '../../store/store.ts';

@@ -5,7 +5,7 @@ import { Components } from './openapi/components.ts';
 import { callCloses, callCommands, callEvents } from './call.ts';
 import { ids } from './examples.ts';
 import { closes, closesIn, commands, socketEvents, type SocketClose, type SocketMessage } from './socket.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 
 type Json = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
  * with.
  */
 import { limits } from '../../base/limits.ts';
-import type { CallEvents, CallMessages } from '../../base/wire.ts';
+import type { CallEvents, CallMessages } from '../../wire/wire.ts';
 import { ids, session } from './examples.ts';
 import type { SocketClose, SocketMessage } from './socket.ts';
 

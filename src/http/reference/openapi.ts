@@ -8,7 +8,7 @@ import { openaiFailureText, openaiStatus } from '../../base/openai-errors.ts';
 import { Components } from './openapi/components.ts';
 import { areas, descriptionOf, introduction, pathParameter, referenceOf, type OperationEntry } from '../reference.ts';
 import { isConsole, isLink, type Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 
 type Json = Record<string, unknown>;
 

@@ -13,7 +13,7 @@ import { createCallToken } from '../handlers/calls.ts';
 import { createTranscriptionToken } from '../handlers/transcription.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route, Success } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { api, json, nothingLeft, open, text } from './row.ts';
 
 /** A turn as a stream. */

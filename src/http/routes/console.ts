@@ -10,7 +10,7 @@ import { rotateKey } from '../console/rotation.ts';
 import { previewAssistant } from '../console/preview.ts';
 import * as workspaces from '../console/workspaces.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { deskRoutes } from './desk.ts';
 import { erasureRoutes } from './erasures.ts';
 import { peopleRoutes } from './people.ts';

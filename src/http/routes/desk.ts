@@ -4,7 +4,7 @@ import * as trials from '../console/trials.ts';
 import { getTurn } from '../console/turn.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { turnStream } from './api.ts';
 import { json, operator } from './row.ts';
 

@@ -1,7 +1,7 @@
 /** Routes of erasing a person (contract 22). */
 import { eraseSession, eraseVisitor } from '../console/erasures.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { json, operator } from './row.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';

@@ -7,7 +7,7 @@ import { transcript } from '../handlers/transcript.ts';
 import { abortTurn, rateTurn, turnEvents, unrateTurn } from '../handlers/turns.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { turnStream } from './api.ts';
 import { guest, json, newcomer, nothingLeft, open, text, visitor } from './row.ts';
 

@@ -2,7 +2,7 @@
 import { mcp, onlyPost, refuseForeign } from '../handlers/mcp.ts';
 import { mcpPath } from '../../base/fronts.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { api, json, open } from './row.ts';
 
 export const mcpRoute: Route = {

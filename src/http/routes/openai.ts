@@ -5,7 +5,7 @@ import { getModel, listModels } from '../openai/models.ts';
 import { createResponse, deleteResponse, getResponse } from '../openai/responses.ts';
 import { audioSpeech } from '../openai/speech.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { api, json } from './row.ts';
 
 const onModel = ['model_not_found', 'missing_visitor_fields', 'assistant_not_published', 'assistant_disabled'] as const;

@@ -7,7 +7,7 @@ import { beginOidc, finishOidc, signInOptions } from '../console/oidc.ts';
 import { favicon, front, page, pageOrFile, withoutSlash } from '../handlers/pages.ts';
 import type { Route } from '../request.ts';
 import { limits } from '../../base/limits.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { elsewhere, json, open, operator, text } from './row.ts';
 
 const assistant = '/console/api/workspaces/{w}/assistants/{id}';

@@ -2,7 +2,7 @@
 import { getAudit } from '../console/audit.ts';
 import * as people from '../console/people.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { json, operator } from './row.ts';
 
 export const peopleRoutes: readonly Route[] = [

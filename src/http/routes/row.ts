@@ -18,7 +18,7 @@ import type {
   VisitorCaller,
 } from '../request.ts';
 import type { BudgetName } from '../../store/store.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 
 type Line = Route['method'];
 interface Options<Q extends TSchema, B extends TSchema> {

@@ -6,7 +6,7 @@ import { openCall } from '../handlers/calls.ts';
 import { openTranscription } from '../handlers/transcription.ts';
 import { openRealtime } from '../openai/realtime.ts';
 import { realtimePath } from '../../base/fronts.ts';
-import { CallQuery, RealtimeQuery, TranscriptionQuery } from '../../base/wire.ts';
+import { CallQuery, RealtimeQuery, TranscriptionQuery } from '../../wire/wire.ts';
 import type { Route } from '../request.ts';
 import { callSocket, keySocket, operatorSocket, tokenSocket } from './row.ts';
 

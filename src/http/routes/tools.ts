@@ -4,7 +4,7 @@ import { refreshTool } from '../console/tool-refresh.ts';
 import { testTool } from '../console/tool-test.ts';
 import { turnSteps } from '../console/turn-steps.ts';
 import type { Route } from '../request.ts';
-import * as wire from '../../base/wire.ts';
+import * as wire from '../../wire/wire.ts';
 import { json, nothingLeft, operator } from './row.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';

@@ -1,5 +1,5 @@
 /** The messages between a supervisor and its workers. */
-import type { Samples } from '../../base/metrics.ts';
+import type { Samples } from '../../metrics/metrics.ts';
 
 export type FromWorker =
   /** The worker is ready to listen and requests the port; `again` if the port that it got was in use. */

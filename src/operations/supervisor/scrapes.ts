@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { Coalesced } from '../../base/coalesced.ts';
 import { limits } from '../../base/limits.ts';
-import { type Samples, metricsText, sumSamples } from '../../base/metrics.ts';
+import { type Samples, metricsText, sumSamples } from '../../metrics/metrics.ts';
 import type { SupervisedWorker } from './member.ts';
 import { Broadcast } from './broadcast.ts';
 

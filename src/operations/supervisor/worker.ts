@@ -2,7 +2,7 @@
 import cluster from 'node:cluster';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Samples } from '../../base/metrics.ts';
+import type { Samples } from '../../metrics/metrics.ts';
 import type { FromSupervisor, FromWorker } from './messages.ts';
 
 export interface Orders {

@@ -26,7 +26,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Log } from '../../base/log.ts';
-import type { Metrics } from '../../base/metrics.ts';
+import type { Metrics } from '../../metrics/metrics.ts';
 import type { Span, SpanFacts, SpanPlace, SpanStart, Tracer } from '../../base/tracing.ts';
 import {
   attributesOf,

@@ -1,7 +1,7 @@
 /** The answers of the console's API (contract 9): the shapes of the wire, and shapes that its table gives in words. */
 import type { Static } from 'typebox';
 import type { ActorKind } from '../../../machines/all.ts';
-import type * as wire from '../../base/wire.ts';
+import type * as wire from '../../wire/wire.ts';
 
 export type Workspace = wire.WorkspaceView;
 export type Assistant = wire.ConsoleAssistantView;

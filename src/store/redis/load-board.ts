@@ -3,7 +3,7 @@
  * for.
  */
 import { limits } from '../../base/limits.ts';
-import type { LoadBoard, LoadRow } from '../../base/metrics/load.ts';
+import type { LoadBoard, LoadRow } from '../../metrics/load.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import { textOfReply } from './reply.ts';

@@ -13,7 +13,7 @@ import {
   CreateToolBody,
   CreateWorkspaceBody,
   shape,
-} from '../../../base/wire.ts';
+} from '../../../wire/wire.ts';
 import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../../conversation/views.ts';
 import { baseUrlProblem } from '../../../providers/client/address.ts';
 import { endsInOperation, modelProviders } from '../../../providers/model.ts';

@@ -1,6 +1,6 @@
 /** The shapes of the console's API beyond its records (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 import { indexQuery, listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { channels, SessionsQuery, SessionView, SpeechBody, TranscriptQuery, UsageQuery } from './conversation.ts';
 

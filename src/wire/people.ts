@@ -1,7 +1,7 @@
 /** The shapes of people, their roles and the audit (contract 22). */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
-import { roles } from '../roles.ts';
+import { limits } from '../base/limits.ts';
+import { roles } from '../base/roles.ts';
 import { Id, indexQuery, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
 
 export const RoleName = Strings(

@@ -7,8 +7,8 @@ import {
   PatchAssistantBody,
   ResponseBody,
   shape,
-} from '../../src/base/wire.ts';
-import { overfull, pruned } from '../../src/base/wire/check.ts';
+} from '../../src/wire/wire.ts';
+import { overfull, pruned } from '../../src/wire/check.ts';
 import { limits } from '../../src/base/limits.ts';
 
 const text = { type: 'string' };

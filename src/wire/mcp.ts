@@ -1,6 +1,6 @@
 /** The shapes of the MCP server's tools, and of its messages as the reference shows them (contract 15). */
 import { Type } from 'typebox';
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 import { named, Text } from './basics.ts';
 
 export const AskArguments = Type.Object({

@@ -3,23 +3,23 @@
  * schemas, and the OpenAPI document is made from them.
  */
 import type { Static, TSchema } from 'typebox';
-import { Failure, type ErrorName } from './errors.ts';
-import { limits } from './limits.ts';
-import { firstProblem, overfull, pruned, validatorOf, type Parts, type Problem } from './wire/check.ts';
+import { Failure, type ErrorName } from '../base/errors.ts';
+import { limits } from '../base/limits.ts';
+import { firstProblem, overfull, pruned, validatorOf, type Parts, type Problem } from './check.ts';
 
-export * from './wire/conversation.ts';
-export * from './wire/call.ts';
-export * from './wire/console.ts';
-export * from './wire/desk.ts';
-export * from './wire/erasures.ts';
-export * from './wire/mcp.ts';
-export * from './wire/openai.ts';
-export * from './wire/realtime.ts';
-export * from './wire/tools.ts';
-export * from './wire/link.ts';
-export * from './wire/people.ts';
-export * from './wire/sign-in.ts';
-export * from './wire/history.ts';
+export * from './conversation.ts';
+export * from './call.ts';
+export * from './console.ts';
+export * from './desk.ts';
+export * from './erasures.ts';
+export * from './mcp.ts';
+export * from './openai.ts';
+export * from './realtime.ts';
+export * from './tools.ts';
+export * from './link.ts';
+export * from './people.ts';
+export * from './sign-in.ts';
+export * from './history.ts';
 
 /** Fields whose bound has a special error code, by path. */
 export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }>>;

@@ -1,7 +1,7 @@
 /** The console's shapes of tools (contract 13). */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
-import { entrySteps, toolErrors } from '../tool-errors.ts';
+import { limits } from '../base/limits.ts';
+import { entrySteps, toolErrors } from '../base/tool-errors.ts';
 import { Id, listOf, mapOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const approvals = ['never', 'always'] as const;

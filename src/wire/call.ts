@@ -1,7 +1,7 @@
 /** The shapes of a call: its token, its query, and the messages both ways (contract 18). */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
-import { encodings } from '../audio-formats.ts';
+import { limits } from '../base/limits.ts';
+import { encodings } from '../base/audio-formats.ts';
 import { named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { audioSettings, TranscriptionEvents } from './conversation.ts';
 

@@ -1,7 +1,7 @@
 /** The history of an actor: the steps that changed its state (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
 import { listOf, mapOf, named, Nullable, Strings, UnixSeconds } from './basics.ts';
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 
 export const HistoryQuery = Type.Object({
   limit: Type.Optional(

@@ -1,7 +1,7 @@
 /** The shapes of OpenAI's API, as far as it is answered here (contract 14). Fields that are not named are ignored. */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
-import { speechFormats } from '../audio-formats.ts';
+import { limits } from '../base/limits.ts';
+import { speechFormats } from '../base/audio-formats.ts';
 import { mapOf, metadataOf, named, Nullable, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const bound = () => Type.Optional(Type.Integer({ description: '0 and less are no bound.' }));

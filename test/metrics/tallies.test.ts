@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { AggregatorRegistry, Counter, Histogram, Registry } from 'prom-client';
 import t from 'tap';
-import { tallyCounter, TallyHistogram } from '../../src/base/metrics/tallies.ts';
+import { tallyCounter, TallyHistogram } from '../../src/metrics/tallies.ts';
 
 const about = (name: string, registry: Registry) => ({ name, help: `Help of ${name}.`, registers: [registry] });
 

@@ -1,7 +1,7 @@
 /** The pieces that requests and responses are made of (contract, part 1). */
 import { Type, type Static, type TSchema } from 'typebox';
-import type { IdPrefix } from '../ids.ts';
-import { limits } from '../limits.ts';
+import type { IdPrefix } from '../base/ids.ts';
+import { limits } from '../base/limits.ts';
 
 /** A string without lone surrogates; its length counts Unicode code points. */
 export const Text = (charactersMax: number, charactersMin = 1, description?: string) =>

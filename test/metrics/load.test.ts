@@ -1,8 +1,8 @@
 /** The last hour in steps: the counts of a process in each, and of all processes together. */
 import t from 'tap';
 import { atTurnEnd } from '../../src/base/clock.ts';
-import { LoopLag } from '../../src/base/metrics/lag.ts';
-import { LoadMeter, type LoadBoard, type LoadRow, type LoadStep } from '../../src/base/metrics/load.ts';
+import { LoopLag } from '../../src/metrics/lag.ts';
+import { LoadMeter, type LoadBoard, type LoadRow, type LoadStep } from '../../src/metrics/load.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
 const turnEnd = (): Promise<void> => new Promise((resolve) => atTurnEnd(resolve));

@@ -1,8 +1,8 @@
 /** The API's own shapes (contract 6 and 7). */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
-import { toolErrors } from '../tool-errors.ts';
-import { encodings, speechFormats } from '../audio-formats.ts';
+import { limits } from '../base/limits.ts';
+import { toolErrors } from '../base/tool-errors.ts';
+import { encodings, speechFormats } from '../base/audio-formats.ts';
 import {
   Id,
   indexQuery,

@@ -3,8 +3,8 @@
  * since the previous step, so that a request costs nothing more; where processes share a store, each puts its steps on
  * a board that all read.
  */
-import type { Clock } from '../clock.ts';
-import { limits } from '../limits.ts';
+import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 
 /** The counts of a process since its start, and its present state. */
 export interface LoadReading {

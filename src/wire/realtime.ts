@@ -2,7 +2,7 @@
  * The events that an OpenAI Realtime client sends, as far as they are taken (contract 18), and the query of its socket.
  */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 import { named, Nullable, Strings, Text } from './basics.ts';
 
 export const RealtimeQuery = Type.Object({

@@ -2,9 +2,9 @@
  * The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are.
  */
 import { Type, type Static, type TSchema } from 'typebox';
-import { aliasPattern, slugPattern } from '../text.ts';
-import { limits, linkLimitDefault, type LinkLimitName } from '../limits.ts';
-import { isOrigin } from '../origin.ts';
+import { aliasPattern, slugPattern } from '../base/text.ts';
+import { limits, linkLimitDefault, type LinkLimitName } from '../base/limits.ts';
+import { isOrigin } from '../base/origin.ts';
 import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
 

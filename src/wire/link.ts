@@ -1,6 +1,6 @@
 /** The shapes of an assistant's public link (contract 9). */
 import { Type, type Static, type TInteger } from 'typebox';
-import { limits, linkLimitNames, type LinkLimitName } from '../limits.ts';
+import { limits, linkLimitNames, type LinkLimitName } from '../base/limits.ts';
 import { Id, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { CreateSessionBody, SpeechBody, VisitorField } from './conversation.ts';
 

@@ -1,6 +1,6 @@
 /** The shapes of signing in to the console (contract 9). */
 import { Type, type Static } from 'typebox';
-import { limits } from '../limits.ts';
+import { limits } from '../base/limits.ts';
 import { Id, indexQuery, listOf, named, Nullable, Text, UnixSeconds } from './basics.ts';
 import { PersonId, RoleName, RoleWorkspace, WantedWorkspace } from './people.ts';
 
