@@ -55,8 +55,7 @@ export default function Audit() {
 
 const nothingYet = (
   <Empty name="No changes yet" command="npx parley audit export">
-    Each change of a workspace, assistant, tool, credential, key or person is listed here with its values before and
-    after, and each person who signs in or out.
+    Each change is listed here with its values before and after, and each person who signs in or out.
   </Empty>
 );
 
@@ -122,7 +121,12 @@ const verbs: Readonly<Record<string, string>> = {
   rotate_secret: 'rotated the secret of',
   erase: 'erased',
   end: 'ended',
+  abort: 'aborted',
+  refresh: 'refreshed',
+  test: 'tested',
   retry: 'retried',
+  message: 'sent a message in',
+  call: 'started a call in',
   take: 'took',
   return: 'returned',
   release: 'released',
@@ -142,7 +146,7 @@ function Entry({ of, asked }: { of: AuditEntry; asked: Asked }) {
           {by.name}
         </a>{' '}
         {verbs[action] ?? words(action)}
-        {type !== 'sign_in' && (
+        {!action.startsWith('sign_') && (
           <>
             {' '}
             {words(type)}{' '}
