@@ -121,6 +121,18 @@ export function count(
   return { passed, counter: passed ? { used: now.used + cost, since: now.since } : now };
 }
 
+/** Reserves a cost that is known before, if it fits under the ceiling. */
+export function reserve(
+  counter: Counter,
+  ceiling: number,
+  at: number,
+  { periodMs, cost }: Pick<Terms, 'periodMs' | 'cost'>,
+): Count {
+  const now = current(counter, at, periodMs);
+  const used = now.used + cost;
+  return used <= ceiling ? { passed: true, counter: { used, since: now.since } } : { passed: false, counter: now };
+}
+
 /** Whole seconds, at least one, until the next period begins. */
 export const secondsToNext = (counter: Counter, at: number, periodMs: number): number =>
   Math.max(1, Math.ceil((counter.since + periodMs - at) / 1000));

@@ -144,7 +144,7 @@ export class Host {
       loopLoad,
       tracer,
     });
-    this.turns = new Turns(this.sessions, this.workspaces);
+    this.turns = new Turns(this.sessions, this.workspaces, this.keys);
     this.erasures = new Erasures({
       store,
       clock,

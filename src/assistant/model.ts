@@ -1,16 +1,24 @@
 /** The model of an assistant in one turn: its credential, its budget of history and its tools. */
 import { limits } from '../base/limits.ts';
 import { promptly } from '../base/promptly.ts';
-import type {
-  ForcedToolCall,
-  ModelFailure,
-  ModelStream,
-  ModelMessage,
-  ModelRequest,
-  ModelSink,
-  ToolOffer,
+import {
+  estimateTokens,
+  type ForcedToolCall,
+  type ModelFailure,
+  type ModelStream,
+  type ModelMessage,
+  type ModelRequest,
+  type ModelSink,
+  type ToolOffer,
 } from '../providers/model.ts';
-import { cutHistory, modelMessages } from '../providers/model/history.ts';
+import {
+  cutHistory,
+  estimateOffers,
+  estimateSent,
+  modelMessages,
+  type Cut,
+  type PastMessage,
+} from '../providers/model/history.ts';
 import type { SpanStart } from '../base/tracing.ts';
 import type { AskedModel, Assistant, FallbackModel, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
@@ -26,6 +34,11 @@ export interface TurnModel {
    * be used. `beganAt`: when the turn began, in Unix seconds.
    */
   prepare(conversation: readonly Message[], beganAt: number): PreparedRequest | null | Promise<PreparedRequest | null>;
+  /**
+   * Upper bound of the tokens of a turn of one request: the estimated input, and the most output. The arguments as of
+   * `prepare`.
+   */
+  tokensMax(conversation: readonly PastMessage[], beganAt: number): number | Promise<number>;
   /** The tools that the last request offered. */
   readonly tools: TurnTools;
   /** The number of models that are left if the first one fails before any output. */
@@ -126,12 +139,11 @@ export class AssistantModel implements TurnModel {
     beganAt: number,
   ): PreparedRequest | null | Promise<PreparedRequest | null> {
     const { workspaceId, name: assistantName, model } = this.#assistant;
-    const { temperature, reasoning = 'hidden', historyTokensMax } = model;
+    const { temperature, reasoning = 'hidden' } = model;
     const { additions } = this.#settings;
     this.asked = { provider: providerName, name, fallback };
-    const own = promptFor(this.#assistant, this.#session, beganAt);
-    const systemPrompt = additions === undefined ? own : joined(own, additions.prompt);
-    const outputTokensMax = lowerOf(model.outputTokensMax, additions?.outputTokensMax ?? null);
+    const systemPrompt = this.#promptOf(beganAt);
+    const outputTokensMax = this.#outputTokensMax;
     const provider = this.#services.models.get(providerName);
     if (provider === undefined) return null;
     const credential = provider.needsCredential
@@ -140,10 +152,7 @@ export class AssistantModel implements TurnModel {
     return promptly(credential, (access) => {
       if (access === null) return null;
       const { baseUrl, apiKey } = access;
-      const { messages, leftOut } = cutHistory(
-        additions === undefined ? modelMessages(conversation) : additions.earlier.concat(modelMessages(conversation)),
-        historyTokensMax ?? limits.historyTokensMax,
-      );
+      const { messages, leftOut } = this.#messagesOf(conversation);
       const start = (sink: ModelSink, rounds: readonly ModelMessage[], offers: boolean) =>
         provider.start(
           {
@@ -170,10 +179,37 @@ export class AssistantModel implements TurnModel {
         address: hostOf(baseUrl ?? provider.defaultBaseUrl),
       });
       const prepared = { leftOut, start, describe };
-      return hasTools(this.#assistant) || (additions?.tools.length ?? 0) > 0
-        ? this.tools.load().then(() => prepared)
-        : prepared;
+      return promptly(this.#loadTools(), () => prepared);
     });
+  }
+
+  tokensMax(conversation: readonly PastMessage[], beganAt: number): number | Promise<number> {
+    const output = this.#outputTokensMax ?? limits.outputTokensReserved;
+    const input = estimateTokens(this.#promptOf(beganAt) ?? '') + estimateSent(this.#messagesOf(conversation).messages);
+    return promptly(this.#loadTools(), () => input + estimateOffers(this.#tools?.offers ?? []) + output);
+  }
+
+  #promptOf(beganAt: number): string | null {
+    const own = promptFor(this.#assistant, this.#session, beganAt);
+    const { additions } = this.#settings;
+    return additions === undefined ? own : joined(own, additions.prompt);
+  }
+
+  get #outputTokensMax(): number | null {
+    return lowerOf(this.#assistant.model.outputTokensMax, this.#settings.additions?.outputTokensMax ?? null);
+  }
+
+  /** The part of the conversation that fits the assistant's budget of history. */
+  #messagesOf(conversation: readonly PastMessage[]): Cut {
+    const { additions } = this.#settings;
+    return cutHistory(
+      additions === undefined ? modelMessages(conversation) : additions.earlier.concat(modelMessages(conversation)),
+      this.#assistant.model.historyTokensMax ?? limits.historyTokensMax,
+    );
+  }
+
+  #loadTools(): Promise<void> | null {
+    return hasTools(this.#assistant) || (this.#settings.additions?.tools.length ?? 0) > 0 ? this.tools.load() : null;
   }
 }
 

@@ -168,7 +168,7 @@ export interface FailureDetail {
   /** The path of the offending field where the sentence does not name it (contract 14). */
   param?: string;
   /** The limit that refused, as its name in the metrics, unless it is a key's budget or the workspace's turns. */
-  limiter?: 'authentication' | 'link_reads';
+  limiter?: 'authentication' | 'link_reads' | 'tokensPerDay';
   /** The error behind the failure, for the log only. */
   cause?: unknown;
 }

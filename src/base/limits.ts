@@ -113,6 +113,7 @@ export const limits = {
   historyMessagesMax: 100, // with as many tokens as by default, and as many times more with more
   historiesCharactersMax: 16 * 1024 * 1024, // of all sessions in use, held ready
   outputTokensDefault: 4_096,
+  outputTokensReserved: 1_000, // contract 19, of a key's token budget, where the assistant sets no maximum
 
   // Model providers
   providerConnectMs: 10_000,

@@ -25,6 +25,7 @@ interface CreateOptions extends ConnectionOptions {
   readonly requests?: number;
   readonly speech?: number;
   readonly transcriptionTokens?: number;
+  readonly tokensPerDay?: number;
 }
 
 interface RotateOptions extends ConnectionOptions {
@@ -45,6 +46,11 @@ export function registerKeys(program: Command, io: Io): void {
       '--transcription-tokens <number>',
       `transcription tokens a minute (default: ${limits.transcriptionTokensPerMinute})`,
       ceiling,
+    )
+    .option(
+      '--tokens-per-day <number>',
+      'model tokens of its turns a UTC day, input and output (default: no limit)',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
     )
     .action(create(io));
   addConnectionOptions(
@@ -90,6 +96,7 @@ const create =
         requests: options.requests,
         speech: options.speech,
         transcription_tokens: options.transcriptionTokens,
+        tokens_per_day: options.tokensPerDay,
       };
       const body = {
         name,

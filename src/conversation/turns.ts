@@ -17,7 +17,7 @@ import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByPrincipal, mayAnswer, type Principal } from './principal.ts';
-import { reachActor, reachConversation, turnRefusal } from './access-checks.ts';
+import { keyOf, reachActor, reachConversation, turnRefusal } from './access-checks.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Span } from '../base/tracing.ts';
 
@@ -125,6 +125,7 @@ export function wantedTurn(
     }),
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: principal.channel === 'api',
+    keyId: keyOf(principal) ?? undefined,
     use: useOf(principal, assistant, services),
     remember: sent.remember,
     found: sent.found,

@@ -4,6 +4,7 @@ import { sessionKind, type SessionContext } from '../../machines/session.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { greetingBefore, templatesOf } from '../assistant/texts.ts';
 import { keyStatus } from '../host/keys.ts';
+import { standingTokens } from '../host/token-budget.ts';
 import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
 import { limits, linkLimitNames } from '../base/limits.ts';
@@ -245,7 +246,8 @@ export const workspaceView = (workspace: Workspace) => ({
   updated_at: workspace.updatedAt,
 });
 
-export const keyView = (key: Key, { usedAt, budgets }: KeyStanding, nowMs: number) => ({
+/** `usedToday`: tokens of the key's token budget. */
+export const keyView = (key: Key, { usedAt, budgets }: KeyStanding, usedToday: number, nowMs: number) => ({
   id: key.id,
   object: 'key',
   name: key.name,
@@ -256,6 +258,7 @@ export const keyView = (key: Key, { usedAt, budgets }: KeyStanding, nowMs: numbe
     requests: key.limits.requests,
     speech: key.limits.speech,
     transcription_tokens: key.limits.transcriptionTokens,
+    tokens_per_day: key.limits.tokensPerDay ?? null,
   },
   created_at: key.createdAt,
   expires_at: key.expiresAt,
@@ -265,6 +268,9 @@ export const keyView = (key: Key, { usedAt, budgets }: KeyStanding, nowMs: numbe
     requests: budgetView(key.limits.requests, budgets.requests),
     speech: budgetView(key.limits.speech, budgets.speech),
     transcription_tokens: budgetView(key.limits.transcriptionTokens, budgets.transcriptionTokens),
+    ...(key.limits.tokensPerDay != null && {
+      tokens_per_day: budgetView(key.limits.tokensPerDay, standingTokens(key.limits.tokensPerDay, usedToday, nowMs)),
+    }),
   },
 });
 

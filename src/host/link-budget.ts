@@ -401,13 +401,6 @@ export function endSettlement(session: Session, activeTurnId: string | null, at:
   };
 }
 
-/** Removes the charges from the record of a turn that has ended. */
-export function overTurn(turn: Turn): Turn {
-  if (turn.link === undefined) return turn;
-  const { link: _, ...over } = turn;
-  return over;
-}
-
 /** The counts of refusals, one more for each of these limits. */
 export const notedRefusals = (assistantId: string, refusing: readonly LinkLimitName[]): AskedLimit[] =>
   refusing.map((limit) => ({

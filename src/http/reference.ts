@@ -155,7 +155,8 @@ Retry 429 after \`Retry-After\`, 500 \`api_error\` with backoff and three attemp
 
 Each key has token buckets: ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${limits.transcriptionTokensPerMinute} transcription tokens a minute unless it is given others. \
 Every answer to a key carries \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\`; a 503 has none if the key could not be looked up. A refused request costs one as well, so a client that retries at once waits longer, and one that waits \
-\`Retry-After\` passes. A body may have ${limits.bodyBytesMax / 1024} KiB.
+\`Retry-After\` passes. A key may also have a budget of model tokens a UTC day: a turn reserves its estimated input and its most output (${limits.outputTokensReserved} tokens where \
+the assistant sets none) when it begins, and settles what it used when it ends; one that does not fit is 429 until 00:00 UTC. A body may have ${limits.bodyBytesMax / 1024} KiB.
 
 ## Repeats
 

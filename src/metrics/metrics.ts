@@ -41,6 +41,7 @@ const limiters = [
   'requests',
   'speech',
   'transcriptionTokens',
+  'tokensPerDay',
   'turns',
   'authentication',
   'visitor_turn',
@@ -252,7 +253,7 @@ function limitedCounter(registers: Registry[]): Metrics['limited'] {
   const count = tallyCounter({ name: 'parley_limited_total', help: 'Requests refused for a budget.', registers }, [
     'budget',
   ]);
-  // The API's own name: `transcription_tokens`.
+  // The API's own names: `transcription_tokens`, `tokens_per_day`.
   const counts = new Map(
     limiters.map((limiter) => [
       limiter,

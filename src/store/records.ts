@@ -6,9 +6,11 @@ import type { LinkLimitName } from '../base/limits.ts';
 import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
 import type { AuditedStep, AuditEntry } from './records/audit.ts';
+import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 
 export type * from './records/audit.ts';
+export type * from './records/key-limits.ts';
 export type * from './records/tools.ts';
 
 /**
@@ -183,14 +185,6 @@ export const aliasKeyOf = ({ alias }: Pick<Assistant, 'alias'>): string | null =
 
 /** Whether a save leaves the alias as it is: it must not fail because another assistant has it too. */
 export const keptAlias = (before: Assistant, after: Assistant): boolean => aliasKeyOf(before) === aliasKeyOf(after);
-
-/** The budgets of a key, each a ceiling per minute. */
-export interface KeyLimits {
-  readonly requests: number;
-  readonly speech: number;
-  readonly transcriptionTokens: number;
-}
-export type BudgetName = keyof KeyLimits;
 
 export interface Key {
   readonly id: string;
@@ -422,6 +416,8 @@ export interface Turn {
    * hour.
    */
   readonly link?: TurnLink;
+  /** Absent where the turn's key has no token budget, and after the turn's end. */
+  readonly reserved?: ReservedTokens;
   /** Absent where no calls waited. */
   readonly answered?: AnsweredCalls;
   /** The turn answers results of tool calls: it has no message of the user. */

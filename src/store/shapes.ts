@@ -97,7 +97,7 @@ const turn = new RecordShape(
     'cachedInputTokens',
   ],
   ...([['model', model]] as const),
-  ...['traceparent'],
+  ...['traceparent', 'reserved'],
 );
 
 const message = new RecordShape(

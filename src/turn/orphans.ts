@@ -25,7 +25,8 @@ import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
-import { endSettlement, overTurn, sealSettlement, withdrawn, type Settlement } from '../host/link-budget.ts';
+import { endSettlement, type Settlement } from '../host/link-budget.ts';
+import { sealSettlement, withdrawalSettlement, withoutCharges } from './charges.ts';
 import type { Takeovers } from './takeovers.ts';
 import { endWith, type TracedStep, type Tracer } from '../base/tracing.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
@@ -210,7 +211,7 @@ async function seal(
   const move = moveOf(decision, stored.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: stored.version, mark: stored.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
-    const { session: record, ...settled } = withdrawn({ ...moved, messageCount: firstIndexOf(turn) }, turn);
+    const { session: record, ...settled } = withdrawalSettlement({ ...moved, messageCount: firstIndexOf(turn) }, turn);
     const step = {
       session: record,
       ...basis,
@@ -226,7 +227,7 @@ async function seal(
   }
   const over: Settlement =
     machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
-  const { session, settled = [] } = sealSettlement(over.session, turn, nowMs);
+  const { session, settled = [] } = sealSettlement(over.session, turn, turn, nowMs);
   const message: Message = {
     id: turn.messageId,
     turnId: turn.id,
@@ -243,7 +244,7 @@ async function seal(
   const step: FinishTurn = {
     session: settledSession,
     ...basis,
-    turn: { ...overTurn(turn), ...ending, endedAt: secondsOf(nowMs) },
+    turn: { ...withoutCharges(turn), ...ending, endedAt: secondsOf(nowMs) },
     message,
     tail: { position: codePoints(output), text: '' },
     fence,

@@ -30,9 +30,9 @@ import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
 import { outputWithCalls, pendingOf, reopened, type Approved } from './pending-tool-calls.ts';
+import * as charges from './charges.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
-import * as linkUse from '../host/link-budget.ts';
 import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './ports.ts';
 import type { LiveSession } from './in-flight.ts';
 import { terminalOf, type TurnLog } from './log.ts';
@@ -207,7 +207,7 @@ export class StoredTurnSteps implements TurnSteps {
     const { inputTokens, outputTokens, cachedInputTokens } = counted;
     // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's
     // runtime for each of them. A copy by spread makes a hidden class anew for each field that is added to it.
-    const turn: Unsealed<Turn> = Object.assign({}, linkUse.overTurn(this.#begun.turn));
+    const turn: Unsealed<Turn> = Object.assign({}, charges.withoutCharges(this.#begun.turn));
     turn.status = status;
     turn.stopReason = stopReason;
     turn.errorCode = errorCode;
@@ -350,7 +350,9 @@ export class StoredTurnSteps implements TurnSteps {
         const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
         const changed = ending.changes === null ? moved : { ...moved, ...ending.changes };
         const { session, settled } =
-          ending.kind === 'seal' ? linkUse.sealSettlement(changed, turn, at) : linkUse.withdrawn(changed, turn);
+          ending.kind === 'seal'
+            ? charges.sealSettlement(changed, turn, ending.turn, at)
+            : charges.withdrawalSettlement(changed, turn);
         const move = moveOf(decision, actor.version + 1, at, cause, session.machine, ending.past);
         let answer: Finished;
         try {

@@ -14,6 +14,7 @@ import {
   type IdempotencyRecord,
   type Session,
   type SpokenVoice,
+  type TakenLimit,
   type Turn,
 } from '../store/store.ts';
 import { answeredCalls, refusedCalls, type CallAnswer, type AnsweredMessage } from './pending-tool-calls.ts';
@@ -23,6 +24,9 @@ import { Histories } from './histories.ts';
 import { movedSession, moveOf, noteOpening } from '../actors/history.ts';
 import { leaseUntil } from './lease.ts';
 import { admission, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
+import { reservationOf, secondsToRenewal, tokenBudgetOf, type Reservation } from '../host/token-budget.ts';
+import type { Keys } from '../host/keys.ts';
+import { promptly } from '../base/promptly.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
@@ -50,6 +54,8 @@ export interface WantedTurn {
    * (contract 5).
    */
   readonly takesSlot: boolean;
+  /** The API key whose token budget the turn takes; left out for another principal. */
+  readonly keyId?: string | undefined;
   /** The visitor whose limits the turn takes; left out for a turn outside the link. */
   readonly use?: VisitorUse | undefined;
   readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
@@ -80,6 +86,13 @@ interface RememberedTurn {
 }
 
 export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn;
+
+/** The parts of the step that begins a turn, besides the turn. */
+interface BeginTerms {
+  readonly turnsInFlightMax: number;
+  readonly answered: AnsweredMessage | null;
+  readonly reservation: Reservation | null;
+}
 
 type CommittedTurn = Pick<LeasedTurn, 'turn' | 'basis' | 'fence' | 'userMessage' | 'approved'>;
 
@@ -152,15 +165,17 @@ class LiveTurns {
 export class Turns {
   readonly #sessions: Sessions;
   readonly #workspaces: Workspaces;
+  readonly #keys: Pick<Keys, 'of'>;
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
   readonly #pace: Pace;
   readonly #ledgerParts: TurnStoreParts;
   readonly population = new LiveTurns();
 
-  constructor(sessions: Sessions, workspaces: Workspaces) {
+  constructor(sessions: Sessions, workspaces: Workspaces, keys: Pick<Keys, 'of'>) {
     this.#sessions = sessions;
     this.#workspaces = workspaces;
+    this.#keys = keys;
     this.#options = sessions.options;
     const { store, clock, withdrawals, visitors, mark, loopLoad } = sessions.options;
     this.#histories = new Histories(store);
@@ -297,11 +312,15 @@ export class Turns {
     let history: readonly Message[];
     let workspace: WorkspaceActor | null;
     let answered: AnsweredMessage | null = null;
+    let reservation: Reservation | null;
     try {
       if (before.pending !== undefined || wanted.answers !== undefined)
         answered = await answeredCalls(this.#options.store, before, wanted, at);
       const recent = this.#histories.of(before, actor.version, wanted.historyTokensMax ?? undefined);
       history = recent instanceof Promise ? await recent : recent;
+      const sent = answered === null ? history : withAmended(history, answered.message);
+      const reserving = wanted.keyId === undefined ? null : this.#reservation(wanted.keyId, before, wanted, sent, at);
+      reservation = reserving instanceof Promise ? await reserving : reserving;
       const live = this.#workspaces.of(before.workspaceId);
       workspace = live instanceof Promise ? await live : live;
       if (workspace === null) throw new Failure('session_not_found');
@@ -333,7 +352,9 @@ export class Turns {
     if (answered !== null) turn.answered = answered.calls;
     if (wanted.message === null) turn.unasked = true;
     if (wanted.span) turn.traceparent = wanted.span.traceparent;
-    const begun = await this.#commitBegin(actor, decision, turn, wanted, workspace.record.turnsInFlightMax, answered);
+    if (reservation !== null) turn.reserved = reservation.reserved;
+    const { turnsInFlightMax } = workspace.record;
+    const begun = await this.#commitBegin(actor, decision, turn, wanted, { turnsInFlightMax, answered, reservation });
     if (begun === null || 'kind' in begun) return begun;
     const { basis, fence, userMessage, approved } = begun;
     const leased = {
@@ -354,6 +375,22 @@ export class Turns {
     return { kind: 'started', runner: this.#run(leased, wanted) };
   }
 
+  /** The turn's request to the token budget of its key; null if the key has none. */
+  #reservation(
+    keyId: string,
+    { workspaceId }: Session,
+    { message, model }: WantedTurn,
+    history: readonly Message[],
+    at: number,
+  ): Reservation | null | Promise<Reservation | null> {
+    return promptly(this.#keys.of(workspaceId, keyId), (key) => {
+      const budget = key === null ? null : tokenBudgetOf(key.record);
+      if (budget === null) return null;
+      const conversation = message === null ? history : [...history, { role: 'user', content: message } as const];
+      return promptly(model.tokensMax(conversation, secondsOf(at)), (tokens) => reservationOf(budget, tokens, at));
+    });
+  }
+
   #checkElsewhere(actor: LiveSession, check: StoreCheck): Promise<boolean> {
     check.isDone = true;
     return this.#sessions.checkElsewhere(actor);
@@ -364,8 +401,7 @@ export class Turns {
     decision: SessionDecision,
     turn: Unsealed<Turn>,
     wanted: WantedTurn,
-    turnsInFlightMax: number,
-    answered: AnsweredMessage | null,
+    { turnsInFlightMax, answered, reservation }: BeginTerms,
   ): Promise<CommittedTurn | RememberedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
@@ -413,6 +449,7 @@ export class Turns {
     if (wanted.found !== undefined)
       step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
     if (admitted !== null) step.asked = admitted.asked;
+    else if (reservation !== null) step.asked = [reservation.asked];
     if (wanted.speaker !== undefined) step.released = wanted.isEarly ? -1 : 0;
     if (cause.auditStep !== undefined) step.audit = cause.auditStep({ action: 'message', session, turnId: turn.id });
     const sentAt = this.#options.clock.monotonic();
@@ -457,11 +494,11 @@ export class Turns {
     await actor.reload();
     if (answer.outcome === 'full')
       throw admitted === null ? await this.#failFull(before) : new LinkRefused(['visitor_turn'], 0);
-    if (answer.outcome === 'limited')
-      throw wanted.isEarly
-        ? visitors.refuseEarly(admitted!, answer.answers, at)
-        : await visitors.refuse(before.workspaceId, wanted.use!, admitted!, answer.answers, at, cause);
-    return null;
+    if (answer.outcome !== 'limited') return null;
+    if (admitted === null) throw overBudget(answer.answers[0]!, at);
+    throw wanted.isEarly
+      ? visitors.refuseEarly(admitted, answer.answers, at)
+      : await visitors.refuse(before.workspaceId, wanted.use!, admitted, answer.answers, at, cause);
   }
 
   async #failFull({ workspaceId }: Session): Promise<Failure> {
@@ -543,5 +580,8 @@ export class Turns {
 
 const withAmended = (history: readonly Message[], amended: Message): Message[] =>
   history.map((message) => (message.id === amended.id ? amended : message));
+
+const overBudget = (refusing: TakenLimit, at: number): Failure =>
+  new Failure('rate_limited', { seconds: secondsToRenewal(refusing, at), limiter: 'tokensPerDay' });
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });

@@ -26,7 +26,8 @@ import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { pendingOf, reopened } from './pending-tool-calls.ts';
-import { withdrawn, type Settlement } from '../host/link-budget.ts';
+import type { Settlement } from '../host/link-budget.ts';
+import { withdrawalSettlement } from './charges.ts';
 import type { TurnReports } from './ports.ts';
 import { tracedStep, type Span } from '../base/tracing.ts';
 
@@ -184,7 +185,11 @@ export class Withdrawals {
       const waits = turn === null ? null : await reopened(store, workspaceId, turn);
       const { session, machine, decision, amends, ...settled } = this.#without(
         stored,
-        { ...(turn ?? draft), ...(draft.link && { link: draft.link }) },
+        {
+          ...(turn ?? draft),
+          ...(draft.link && { link: draft.link }),
+          ...(draft.reserved && { reserved: draft.reserved }),
+        },
         turn !== null,
         waits,
       );
@@ -259,7 +264,7 @@ export class Withdrawals {
       mark: mark(),
       machine: machine.snapshot(),
     };
-    const settled: Settlement = begun ? withdrawn(session, turn) : { session };
+    const settled: Settlement = begun ? withdrawalSettlement(session, turn) : { session };
     return { ...settled, amends, machine, decision };
   }
 }

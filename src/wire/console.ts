@@ -143,7 +143,20 @@ const keyFields = {
   name: Text(limits.nameCharactersMax),
   assistant_ids: Nullable(Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.keyAssistantsMax })),
   expires_at: Nullable(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })),
-  limits: Type.Object({ requests: ceiling(), speech: ceiling(), transcription_tokens: ceiling() }),
+  limits: Type.Object({
+    requests: ceiling(),
+    speech: ceiling(),
+    transcription_tokens: ceiling(),
+    tokens_per_day: Type.Optional(
+      Nullable(
+        Type.Integer({
+          minimum: 1,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Input and output tokens of the key’s turns in a UTC day. Null: no limit.',
+        }),
+      ),
+    ),
+  }),
 };
 
 const workspaceFields = {
@@ -322,7 +335,12 @@ const keyView = {
   hint: Type.String({ description: 'The part of the key that may be shown.' }),
   status: Strings(['active', 'revoked', 'expired']),
   assistant_ids: Nullable(Type.Array(Type.String())),
-  limits: Type.Object({ requests: Type.Integer(), speech: Type.Integer(), transcription_tokens: Type.Integer() }),
+  limits: Type.Object({
+    requests: Type.Integer(),
+    speech: Type.Integer(),
+    transcription_tokens: Type.Integer(),
+    tokens_per_day: Nullable(Type.Integer()),
+  }),
   created_at: UnixSeconds(),
   expires_at: Nullable(UnixSeconds()),
   revoked_at: Nullable(UnixSeconds()),
@@ -330,8 +348,16 @@ const keyView = {
     Type.Integer({ description: 'The Unix second at which the minute of the last request began.' }),
   ),
   budgets: Type.Object(
-    { requests: budgetView(), speech: budgetView(), transcription_tokens: budgetView() },
-    { description: 'As they stand: reading them costs nothing.' },
+    {
+      requests: budgetView(),
+      speech: budgetView(),
+      transcription_tokens: budgetView(),
+      tokens_per_day: Type.Optional(budgetView()),
+    },
+    {
+      description:
+        'As they stand: reading them costs nothing. `tokens_per_day` is absent without the limit; tokens that turns in flight have reserved count as used, and `reset` is the next 00:00 UTC.',
+    },
   ),
 };
 export const KeyView = named('Key', Type.Object(keyView));

@@ -435,7 +435,7 @@ async function keys(t: Test, house: House): Promise<void> {
     name: 'first',
     status: 'active',
     assistant_ids: null,
-    limits: { requests: 60, speech: 30, transcription_tokens: 10 },
+    limits: { requests: 60, speech: 30, transcription_tokens: 10, tokens_per_day: null },
     expires_at: null,
     revoked_at: null,
     last_used_at: null,
@@ -464,7 +464,7 @@ async function keys(t: Test, house: House): Promise<void> {
   );
   t.same(
     [full.assistant_ids, full.expires_at, full.limits],
-    [['asst_x'], at, { requests: 7, speech: 8, transcription_tokens: 9 }],
+    [['asst_x'], at, { requests: 7, speech: 8, transcription_tokens: 9, tokens_per_day: null }],
   );
   const changed = answers(
     t,
@@ -476,7 +476,7 @@ async function keys(t: Test, house: House): Promise<void> {
     ...made,
     name: 'second',
     assistant_ids: [],
-    limits: { requests: 60, speech: 5, transcription_tokens: 10 },
+    limits: { requests: 60, speech: 5, transcription_tokens: 10, tokens_per_day: null },
   });
   t.same(
     answers(t, await patch(house, path, { assistant_ids: null, name: null, limits: { speech: null } }), 200, 'null')

@@ -49,6 +49,11 @@ export class StagedModel implements TurnModel {
 
   noteEnd(): void {}
 
+  /** The length of the last message. */
+  tokensMax(conversation: readonly { readonly content: string }[]): number {
+    return conversation.at(-1)!.content.length;
+  }
+
   prepare(conversation: readonly Message[]): PreparedRequest {
     this.conversation = conversation;
     return { leftOut: 0, start: (sink) => this.#start(sink), describe };

@@ -8,6 +8,7 @@ import {
   full,
   refilled,
   remaining,
+  reserve,
   resetAt,
   retryAfterSeconds,
   secondsToNext,
@@ -350,4 +351,21 @@ t.test('a counter of a day refuses once it has reached its ceiling, and begins a
     'a clock that is set back to another day begins it at zero',
   );
   t.notOk(count({ used: 0, since: 0 }, 0, start, minute).passed, 'a ceiling of 0 lets nobody through');
+});
+
+t.test('a reservation passes only if its whole cost fits, and a refusal leaves the counter as it was', async (t) => {
+  const midnight = start - (start % dayMs);
+  let counter = { used: 0, since: 0 };
+  for (const [at, cost, passed, used] of [
+    [midnight, 60, true, 60],
+    [midnight + 5, 41, false, 60],
+    [midnight + 6, 40, true, 100],
+    [midnight + dayMs - 1, 1, false, 100],
+    [midnight + dayMs, 100, true, 100],
+    [midnight + 2 * dayMs, 101, false, 0],
+  ] as const) {
+    const counted = reserve(counter, 100, at, { periodMs: dayMs, cost });
+    t.same([counted.passed, counted.counter.used], [passed, used], `${cost} at ${at - midnight}`);
+    counter = counted.counter;
+  }
 });

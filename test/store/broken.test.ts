@@ -8,6 +8,7 @@ import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
 import type {
+  AskedLimit,
   Fence,
   FinishTurn,
   Message,
@@ -53,6 +54,10 @@ function fences(store: Store): Partial<Steps> & { of(place: TurnPlace): Fence | 
     },
   };
 }
+
+const asCounter = (limit: AskedLimit): AskedLimit => (limit.kind === 'quota' ? { ...limit, kind: 'counter' } : limit);
+const withoutCeiling = (limit: AskedLimit): AskedLimit =>
+  limit.kind === 'quota' ? { ...limit, ceiling: Infinity } : limit;
 
 const uncut = ({ cutAt: _, ...step }: FinishTurn): FinishTurn => step;
 
@@ -547,6 +552,15 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
         ...step,
         asked: step.asked.map((each) => (each.kind === 'place' ? { ...each, ceiling: Infinity } : each)),
       }),
+  }),
+  'a quota that its last cost may exceed': (store) => ({
+    takeLimits: (step) => store.limits.take({ ...step, asked: step.asked.map(asCounter) }),
+  }),
+  'a turn that begins beyond a quota': (store) => ({
+    beginTurn: (step) => store.turns.begin({ ...step, ...(step.asked && { asked: step.asked.map(withoutCeiling) }) }),
+  }),
+  'a settlement that is left out': (store) => ({
+    finishTurn: ({ settled: _, ...step }) => store.turns.finish(step),
   }),
   'a sweep that takes too much': (store) => ({
     sweep: (nowMs, limit) => store.sweep(nowMs + 86_400_000 * 365, limit),

@@ -185,6 +185,15 @@ const broken: Readonly<Record<string, Break>> = {
   'limits taken one by one': { of: 'take-limits', put: [['ipairs(all and taken or {})', 'ipairs(taken)']] },
   'a place for each who asks': { of: 'take-limits', put: [['(held or count < ceiling)', 'true']] },
   'a counter that is never counted': { of: 'take-limits', put: [['int(used + cost)', 'int(used)']] },
+  'a quota that its last cost may exceed': {
+    of: 'take-limits',
+    put: [['passed = used + cost <= ceiling', 'passed = used < ceiling']],
+  },
+  'a turn that begins beyond a quota': {
+    of: 'begin-turn',
+    put: [['passed = used + cost <= ceiling', 'passed = true']],
+  },
+  'a settlement that is left out': { of: 'finish-turn', put: [['settle_limits(settled_at)\n', '']] },
   'a slug claimed by all who want it': { of: 'claim-slug', put: [['if claim[2] and claim[2] ~= id', 'if false']] },
   'a slug that is kept': { of: 'release-slug', put: [["redis.call('DEL', at('assistant'))", '']] },
   'a sweep that does not look again': {

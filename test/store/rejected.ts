@@ -172,6 +172,13 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'a counter refuses once it has reached its ceiling, a bucket where it holds less than is asked': [
     'a counter that is never counted',
   ],
+  'a quota refuses a cost that does not fit under its ceiling, and charges nothing': [
+    'a quota that its last cost may exceed',
+  ],
+  'a turn reserves a quota with its begin, and its end and its withdrawal settle it once': [
+    'a turn that begins beyond a quota',
+    'a settlement that is left out',
+  ],
   'of many who want one slug at once one has it': ['a slug claimed by all who want it'],
   'a slug is free once its assistant has another or none, or is removed, alone or with its workspace': [
     'a slug that is kept',

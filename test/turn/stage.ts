@@ -108,6 +108,7 @@ export class Stage {
           asked: null,
           next: () => void this.nexts++,
           noteEnd: () => {},
+          tokensMax: () => 0,
         },
         reports: {
           leftOut: () => {},

@@ -27,7 +27,8 @@ export interface SpokenMessage {
 
 /**
  * Reason for refusing a turn: the session answers a chat (`busy`) or has ended (`over`), the workspace has no slot
- * (`full`), a limit of the link refuses (`limited`), the assistant refuses (`barred`), or a service of ours is away.
+ * (`full`), a limit of the link or the key's token budget refuses
+ * (`limited`), the assistant refuses (`barred`), or a service of ours is away.
  */
 export interface TurnRefusal {
   readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'barred' | 'away';
@@ -89,6 +90,10 @@ export async function beginTurn(
       // The call asks again for a turn that it asked for early.
       if (!message.isEarly) for (const limiter of error.limiters) services.metrics.limited.inc(limiter);
       return { refusal: 'limited', code: 'rate_limited', seconds: error.seconds };
+    }
+    if (error instanceof Failure && error.limiter === 'tokensPerDay') {
+      if (!message.isEarly) services.metrics.limited.inc(error.limiter);
+      return { refusal: 'limited', code: error.code, seconds: error.seconds };
     }
     if (error instanceof Failure)
       return { refusal: refusals[error.code] ?? 'away', code: error.code, seconds: error.seconds };

@@ -76,11 +76,16 @@ const views = {
   assistant: consoleAssistantView,
   credential: credentialView,
   tool: toolView,
-  key: ({ name, assistantIds, expiresAt, limits: { requests, speech, transcriptionTokens }, revokedAt }: Key) => ({
+  key: ({ name, assistantIds, expiresAt, limits, revokedAt }: Key) => ({
     name,
     assistant_ids: assistantIds,
     expires_at: expiresAt,
-    limits: { requests, speech, transcription_tokens: transcriptionTokens },
+    limits: {
+      requests: limits.requests,
+      speech: limits.speech,
+      transcription_tokens: limits.transcriptionTokens,
+      tokens_per_day: limits.tokensPerDay ?? null,
+    },
     revoked_at: revokedAt,
   }),
   person: ({ name, role, onlyWorkspaceId, blocked }: PersonRecord) => ({

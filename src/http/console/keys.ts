@@ -2,6 +2,7 @@
 import { nobody } from '../../actors/cause.ts';
 import { createdMove } from '../../actors/history.ts';
 import { activeSnapshot, keyIdOf } from '../../host/keys.ts';
+import { usedTokens } from '../../host/token-budget.ts';
 import { makeKey } from '../../access/keys.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
@@ -33,8 +34,13 @@ type View = ReturnType<typeof keyView>;
 /** Each key with its budgets as they stand. */
 async function viewsOf(workspaceId: string, keys: readonly Key[], { store, clock }: Services): Promise<View[]> {
   const now = clock.now();
-  const standings = keys.length === 0 ? [] : await store.limits.readBudgets(workspaceId, keys, now);
-  return keys.map((key, index) => keyView(key, standings[index]!, now));
+  if (keys.length === 0) return [];
+  const counted = keys.filter(({ limits: { tokensPerDay } }) => tokensPerDay != null).map(({ id }) => id);
+  const [standings, used] = await Promise.all([
+    store.limits.readBudgets(workspaceId, keys, now),
+    counted.length === 0 ? [] : store.limits.used(workspaceId, counted.map(usedTokens), now),
+  ]);
+  return keys.map((key, index) => keyView(key, standings[index]!, used[counted.indexOf(key.id)] ?? 0, now));
 }
 
 async function viewOf(key: Key, services: Services): Promise<View> {
@@ -153,4 +159,5 @@ const mergedLimits = (before: KeyLimits, given: KeyBody['limits']): KeyLimits =>
   requests: given?.requests ?? before.requests,
   speech: given?.speech ?? before.speech,
   transcriptionTokens: given?.transcription_tokens ?? before.transcriptionTokens,
+  tokensPerDay: given?.tokens_per_day === undefined ? (before.tokensPerDay ?? null) : given.tokens_per_day,
 });

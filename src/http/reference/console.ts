@@ -60,7 +60,8 @@ export const keys: Area = {
     [`POST ${inWorkspace}/keys`]: {
       does: `Creates an API key. \`key\` of this answer is the key itself: only its digest is stored, so it cannot be shown again. \
 \`assistant_ids\` restricts the key to these assistants (null for all, an empty list for none), \`expires_at\` ends it, and \`limits\` are its ceilings a minute: \
-${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${limits.transcriptionTokensPerMinute} transcription tokens by default.`,
+${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${limits.transcriptionTokensPerMinute} transcription tokens by default. \
+\`limits.tokens_per_day\` is the number of model tokens, input and output, that the key's turns may use in a UTC day; null by default, for any number.`,
       repeat: 'A repeat creates a second key. A key whose answer was lost cannot be read again: revoke it.',
       surprises: `${unknown} The ids in \`assistant_ids\` are not looked up, so an assistant can be named before it exists.`,
       body: { name: 'web shop', assistant_ids: [example.ids.assistant], limits: { requests: 120 } },
@@ -72,7 +73,7 @@ ${limits.requestsPerMinute} requests, ${limits.speechPerMinute} of speech and ${
       answer: example.key,
     },
     [`PATCH ${inWorkspace}/keys/{id}`]: {
-      does: `Changes an API key; every process of the installation knows within a second. ${keep} Null clears \`assistant_ids\` and \`expires_at\`.`,
+      does: `Changes an API key; every process of the installation knows within a second. ${keep} Null clears \`assistant_ids\`, \`expires_at\` and \`limits.tokens_per_day\`.`,
       repeat: 'A repeat changes nothing.',
       surprises: `${unknown} A revoked key can be changed, and stays revoked.`,
       body: { expires_at: expiry, limits: { requests: 240 } },

@@ -95,7 +95,7 @@ export const key = {
   hint: `ak_${ids.key.slice('key_'.length)}_…`,
   status: 'active',
   assistant_ids: [ids.assistant],
-  limits: { requests: 120, speech: 30, transcription_tokens: 10 },
+  limits: { requests: 120, speech: 30, transcription_tokens: 10, tokens_per_day: null },
   created_at: startedAt - 87_000,
   expires_at: null,
   revoked_at: null,

@@ -91,6 +91,18 @@ const tokensOf = (message: ModelMessage): number =>
     ? 0
     : message.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0));
 
+/** The estimated tokens of messages as they are sent, with their tool calls. */
+export const estimateSent = (messages: readonly ModelMessage[]): number =>
+  messages.reduce((sum, message) => sum + tokensOf(message), 0);
+
+/** The estimated tokens of the tools that a request offers. */
+export const estimateOffers = (offers: readonly ToolOffer[]): number =>
+  offers.reduce(
+    (sum, { name, description, parameters }) =>
+      sum + estimateTokens(name + (description ?? '') + JSON.stringify(parameters)),
+    0,
+  );
+
 /** A reply of several rounds is one message of the conversation. */
 const counted = (message: ModelMessage, before: ModelMessage | undefined): number =>
   message.role === 'tool' || before?.role === 'tool' ? 0 : 1;

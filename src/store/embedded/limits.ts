@@ -151,9 +151,9 @@ export class EmbeddedLimits implements LimitStore {
   #look(key: string, limit: AskedLimit, nowMs: number): Looked {
     if (limit.kind === 'place') return this.#place(key, limit, nowMs);
     const stored = this.#batcher.get<LimitRow>(key)?.state;
-    return limit.kind === 'counter'
-      ? counted(key, stored as budget.Counter | undefined, limit, nowMs)
-      : held(key, stored as budget.Bucket | undefined, limit, nowMs);
+    return limit.kind === 'bucket'
+      ? held(key, stored as budget.Bucket | undefined, limit, nowMs)
+      : counted(key, stored as budget.Counter | undefined, limit, nowMs);
   }
 
   #place(key: string, limit: AskedPlace, nowMs: number): Looked {
@@ -190,12 +190,14 @@ const seatOf = (limit: string, { holder, seat = '' }: { readonly holder: string;
 function counted(
   key: string,
   stored: budget.Counter | undefined,
-  { ceiling, periodMs, cost }: AskedRate,
+  { kind, ceiling, periodMs, cost }: AskedRate,
   nowMs: number,
 ): Looked {
-  const { passed, counter } = budget.count(stored ?? { used: 0, since: 0 }, ceiling, nowMs, { periodMs, cost });
+  const count = kind === 'quota' ? budget.reserve : budget.count;
+  const { passed, counter } = count(stored ?? { used: 0, since: 0 }, ceiling, nowMs, { periodMs, cost });
   const endMs = counter.since + periodMs;
-  return { passed, waitMs: passed ? 0 : ceiling === 0 ? null : endMs - nowMs, key, row: { state: counter, endMs } };
+  const neverPasses = ceiling === 0 || (kind === 'quota' && cost > ceiling);
+  return { passed, waitMs: passed ? 0 : neverPasses ? null : endMs - nowMs, key, row: { state: counter, endMs } };
 }
 
 function held(

@@ -32,9 +32,10 @@ export interface KeyStanding {
 export interface AskedRate {
   /**
    * `bucket`: refills continuously, and a refused request costs nothing. `counter`: counts the use in fixed periods
-   * that are counted from 1970.
+   * that are counted from 1970, and passes below its ceiling: the last cost may exceed it. `quota`: a counter that
+   * passes only if the cost fits under its ceiling. It is settled and read as a counter.
    */
-  readonly kind: 'bucket' | 'counter';
+  readonly kind: 'bucket' | 'counter' | 'quota';
   readonly name: string;
   /** 0 refuses every request. */
   readonly ceiling: number;

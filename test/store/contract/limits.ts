@@ -19,6 +19,13 @@ const counter = (ceiling: number, cost = 1): AskedLimit => ({
   periodMs: day,
   cost,
 });
+const quota = (ceiling: number, cost: number): AskedLimit => ({
+  kind: 'quota',
+  name: 'key_1/tokens',
+  ceiling,
+  periodMs: day,
+  cost,
+});
 const place = (ceiling: number, holder: string, untilMs: number): AskedLimit => ({
   kind: 'place',
   name: 'asst_1/visitors',
@@ -120,6 +127,55 @@ export const limitCases: readonly Case[] = [
         Array(3).fill({ passed: false, waitMs: null }),
       );
       deepEqual(await take([{ ...bucket(4, 5), name: 'too much' }]), [{ passed: false, waitMs: null }]);
+    },
+  },
+  {
+    name: 'a quota refuses a cost that does not fit under its ceiling, and charges nothing',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const [take, pass] = [taker(scene), passer(scene)];
+      const read = () =>
+        store.limits.used(workspaceId, [{ kind: 'counter', name: 'key_1/tokens', periodMs: day }], nowMs);
+      deepEqual([await pass(quota(100, 60)), await pass(quota(100, 41))], [[true], [false]]);
+      deepEqual(await read(), [60], 'a refusal costs nothing');
+      const [refused] = await take([quota(100, 41)]);
+      ok(refused!.waitMs! > 0 && refused!.waitMs! <= day);
+      deepEqual(await take([quota(100, 101)]), [{ passed: false, waitMs: null }], 'more than the whole');
+      deepEqual(await pass(quota(100, 40), counter(0)), [true, false]);
+      deepEqual([await pass(quota(100, 40)), await read()], [[true], [100]], 'up to the ceiling');
+      deepEqual(await pass(quota(100, 1)), [false]);
+      deepEqual(await pass(quota(101, 1)), [true], 'a ceiling that was raised');
+      deepEqual(await pass(quota(50, 1)), [false], 'a ceiling that was lowered');
+    },
+  },
+  {
+    name: 'a turn reserves a quota with its begin, and its end and its withdrawal settle it once',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const read = async () =>
+        (await store.limits.used(workspaceId, [{ kind: 'counter', name: 'key_1/tokens', periodMs: day }], nowMs))[0];
+      const settled = (cost: number): SettledLimit[] => [
+        { kind: 'counter', name: 'key_1/tokens', periodMs: day, sinceMs: nowMs - (nowMs % day), cost },
+      ];
+      const first = await scene.streaming({ slot: null, asked: [quota(100, 60)] });
+      equal(await read(), 60);
+      const refused = await store.turns.begin(scene.beginStep(await scene.created(), 1, { asked: [quota(100, 60)] }));
+      deepEqual([refused.outcome, await read()], ['limited', 60]);
+      const end = first.finishStep({ settled: settled(-50) });
+      for (let times = 0; times < 2; times++) equal((await store.turns.finish(end)).outcome, 'finished');
+      equal(await read(), 10);
+      const second = await scene.streaming({ slot: null, asked: [quota(100, 60)] });
+      equal(await read(), 70);
+      const step = second.withdrawStep({ settled: settled(-60), nowMs });
+      for (let times = 0; times < 2; times++) equal((await store.turns.withdraw(step)).outcome, 'finished');
+      equal(await read(), 10);
+      const many = await Promise.all(
+        Array.from({ length: 12 }, async () =>
+          store.turns.begin(scene.beginStep(await scene.created(), 1, { slot: null, asked: [quota(100, 30)] })),
+        ),
+      );
+      equal(many.filter(({ outcome }) => outcome === 'begun').length, 3);
+      equal(await read(), 100);
     },
   },
   {

@@ -48,6 +48,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   ],
   'a refused request that costs nothing': ['take-budgets', 'if not refused or index == refused', 'if not refused'],
   'limits that are taken beside one that refuses': ['take-limits', 'ipairs(all and taken or {})', 'ipairs(taken)'],
+  'a quota that its last cost may exceed': [null, 'passed = used + cost <= ceiling', 'passed = used < ceiling'],
   'a place that is kept beyond its lease': [
     'take-limits',
     "redis.call('ZREMRANGEBYSCORE', limit.key, '-inf', int(time))",

@@ -170,9 +170,16 @@ function askedOf(known: Known, { which, lasts, near }: Drawn): AskedLimit[] {
       periodMs: refilled,
       cost: 1 + (lasts % 2),
     },
+    {
+      kind: 'quota',
+      name: `key_1/tokens/${counted}`,
+      ceiling: chosen([3, 2, 60, 0], near),
+      periodMs: counted,
+      cost: chosen([1, 2, 3, 4], lasts),
+    },
   ];
   const first = which % 3;
-  return asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 3);
+  return asked.slice(first === 2 ? 0 : first, first === 0 ? 1 : 4);
 }
 
 function settledOf(known: Known, { which, lasts, near }: Drawn): SettledLimit[] {
@@ -187,6 +194,13 @@ function settledOf(known: Known, { which, lasts, near }: Drawn): SettledLimit[] 
       untilMs: known.nowMs + chosen([0, 5_000, 60_000], which),
     },
     { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted, sinceMs, cost: chosen([1, -1, -3, 2], lasts) },
+    {
+      kind: 'counter',
+      name: `key_1/tokens/${counted}`,
+      periodMs: counted,
+      sinceMs,
+      cost: chosen([-1, 2, -3, 1], near),
+    },
     {
       kind: 'bucket',
       name: `asst_1/address/{*}/${refilled}`,
@@ -586,6 +600,7 @@ const usedLimits: Make = (known, { pick, which }) => {
     [
       { kind: 'place', name: 'places' },
       { kind: 'counter', name: `asst_1/day/${counted}`, periodMs: counted },
+      { kind: 'counter', name: `key_1/tokens/${counted}`, periodMs: counted },
     ],
     known.nowMs,
   ]);

@@ -121,7 +121,12 @@ function functionsProblem(tool: Tool, functions: Tool['functions']): string | nu
 const digestBytes = 32;
 
 function keyProblem({ name, assistantIds, expiresAt, limits: given, digest }: Key): string | null {
-  const ceilings = { requests: given.requests, speech: given.speech, transcription_tokens: given.transcriptionTokens };
+  const ceilings = {
+    requests: given.requests,
+    speech: given.speech,
+    transcription_tokens: given.transcriptionTokens,
+    tokens_per_day: given.tokensPerDay,
+  };
   if (digest.length !== digestBytes) return 'record.digest';
   return bodyProblem('key', { name, assistant_ids: assistantIds, expires_at: expiresAt, limits: ceilings });
 }

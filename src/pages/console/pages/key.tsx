@@ -83,20 +83,33 @@ const labels: Readonly<Record<string, string>> = {
   requests: 'Requests',
   speech: 'Speech',
   transcription_tokens: 'Transcription tokens',
+  tokens_per_day: 'Tokens today',
 };
 
+/** The rest of a budget that was read `passed` seconds ago. A budget of a day is renewed as a whole. */
+function leftOf(name: string, { limit, remaining, reset }: Budget, passed: number): number {
+  if (tick.value >= reset) return limit;
+  return name === 'tokens_per_day' ? remaining : Math.min(limit, remaining + Math.floor((passed * limit) / 60));
+}
+
+function standingOf(name: string, { limit, reset }: Budget, left: number): string {
+  if (left >= limit) return 'full';
+  const full = Math.max(0, reset - tick.value);
+  const renewal = name === 'tokens_per_day' ? 'renewed at 00:00 UTC' : `full in ${plural(full, 'second')}`;
+  return left === 0 ? `used up; ${renewal}` : renewal;
+}
+
 /** The budgets left now: as the server said, plus the refill since. */
-function Budgets({ of }: { of: Readonly<Record<string, Budget>> }) {
+function Budgets({ of }: { of: Readonly<Key['budgets']> }) {
   const [read, setRead] = useState({ of, at: tick.peek() });
   if (read.of !== of) setRead({ of, at: tick.peek() });
   return (
     <section class="section" aria-label="Budgets">
       <h2>Budgets now</h2>
       <div class="budgets">
-        {Object.entries(of).map(([name, { limit, remaining, reset }]) => {
-          const passed = Math.max(0, tick.value - read.at);
-          const left = tick.value >= reset ? limit : Math.min(limit, remaining + Math.floor((passed * limit) / 60));
-          const full = Math.max(0, reset - tick.value);
+        {Object.entries(of).map(([name, budget]) => {
+          const left = leftOf(name, budget, Math.max(0, tick.value - read.at));
+          const { limit } = budget;
           return (
             <div key={name}>
               <span>{labels[name] ?? name}</span>
@@ -113,13 +126,7 @@ function Budgets({ of }: { of: Readonly<Record<string, Budget>> }) {
               <span class="n">
                 {count(left)} of {count(limit)}
               </span>
-              <small>
-                {left >= limit
-                  ? 'full'
-                  : left === 0
-                    ? `used up; full in ${plural(full, 'second')}`
-                    : `full in ${plural(full, 'second')}`}
-              </small>
+              <small>{standingOf(name, budget, left)}</small>
             </div>
           );
         })}

@@ -11,7 +11,7 @@ export interface Fields {
   readonly name: string;
   readonly assistant_ids: readonly string[] | null;
   readonly expires_at: number | null;
-  readonly limits: Readonly<Record<string, number>>;
+  readonly limits: Readonly<Record<string, number | null>>;
 }
 
 interface Options {
@@ -36,13 +36,17 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
   const [limits, setLimits] = useState<Readonly<Record<string, string>>>(
     Object.fromEntries(budgets.map(([budget, , least]) => [budget, String(of?.limits[budget] ?? least)])),
   );
+  const [tokens, setTokens] = useState(String(of?.limits.tokens_per_day ?? ''));
   const sending = useSubmit(() => {
     const given = Object.entries(limits).filter(([, value]) => value !== '');
     return run({
       name,
       assistant_ids: ids,
       expires_at: expiry === '' ? null : Math.floor(Date.parse(expiry) / 1000),
-      limits: Object.fromEntries(given.map(([budget, value]) => [budget, Number(value)])),
+      limits: {
+        ...Object.fromEntries(given.map(([budget, value]) => [budget, Number(value)])),
+        tokens_per_day: tokens === '' ? null : Number(tokens),
+      },
     });
   });
   const { failure } = sending;
@@ -101,6 +105,16 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
           />
         ))}
       </div>
+      <Input
+        label="Tokens per day"
+        path="limits.tokens_per_day"
+        type="number"
+        min={1}
+        value={tokens}
+        onValue={setTokens}
+        failure={failure}
+        note="Input and output of the model, renewed at 00:00 UTC. Empty: unlimited."
+      />
       <FormEnd sending={sending} act={act} cancel={cancel} />
     </form>
   );
