@@ -37,6 +37,14 @@ export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspac
   baseUrl: null,
 });
 
+/** The holder of a webhook's secret: the webhook itself, independent of its URL. */
+export const webhookHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({
+  id,
+  workspaceId,
+  provider: 'webhook',
+  baseUrl: null,
+});
+
 /** A tool's signing secrets, the newest first: its own, and those that rotations replaced. */
 export function signingSecrets(tool: Tool): SealedHolder[] {
   const holder = signingHolder(tool);

@@ -18,7 +18,8 @@ export type IdPrefix =
   | 'aud'
   | 'sin'
   | 'call'
-  | 'tool';
+  | 'tool'
+  | 'whk';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabetCodes = Buffer.from(alphabet);

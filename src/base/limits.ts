@@ -92,6 +92,7 @@ export const limits = {
   toolSecretOverlapMs: 24 * 60 * 60 * 1000,
   toolSecretsReplacedMax: 9, // that sign beside a tool's own: ten signatures are 480 bytes of a head
   toolsKeptMax: 10_000,
+  webhooksMax: 5, // of a workspace, contract 17
   /** Code points of a result that the model of a later turn is sent. */
   toolEarlierCharactersMax: 2000,
   outputCharactersMax: 200_000,

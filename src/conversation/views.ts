@@ -23,6 +23,7 @@ import type {
   StopReason,
   Tool,
   ToolCall,
+  Webhook,
   Turn,
   UsageCounts,
   Workspace,
@@ -285,6 +286,16 @@ export const credentialView = (credential: Credential) => ({
   ...(credential.kind === 'tool' && { header: credential.header ?? null }),
   created_at: credential.createdAt,
   updated_at: credential.updatedAt,
+});
+
+export const webhookView = ({ id, url, events, enabled, createdAt, updatedAt }: Webhook) => ({
+  id,
+  object: 'webhook',
+  url,
+  events,
+  enabled,
+  created_at: createdAt,
+  updated_at: updatedAt,
 });
 
 export const toolView = (tool: Tool) => ({

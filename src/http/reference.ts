@@ -20,6 +20,7 @@ import { service } from './reference/service.ts';
 import { people } from './reference/people.ts';
 import { signingIn } from './reference/sign-in.ts';
 import { tools } from './reference/tools.ts';
+import { webhooks } from './reference/webhooks.ts';
 import { voice } from './reference/voice.ts';
 import { isLink, type Route } from './request.ts';
 import type { BudgetName } from '../store/store.ts';
@@ -44,6 +45,7 @@ export const areas: readonly Area[] = [
   keys,
   credentials,
   tools,
+  webhooks,
   conversations,
   desk,
   erasures,
@@ -126,6 +128,7 @@ const kinds: Readonly<Record<string, keyof typeof ids>> = {
   keys: 'key',
   credentials: 'credential',
   tools: 'tool',
+  webhooks: 'webhook',
   visitors: 'visitor',
 };
 

@@ -2,7 +2,7 @@
  * Seals credentials and the signing secrets of tools again that were sealed under the previous `PARLEY_SECRET`, or by a
  * version that did not bind them to their provider and origin.
  */
-import { signingHolder, type SealedHolder } from '../access/vault.ts';
+import { signingHolder, webhookHolder, type SealedHolder } from '../access/vault.ts';
 import type { Services } from '../conversation/services.ts';
 import { replacedSecrets, withReplacedSecrets } from '../store/records/tools.ts';
 import type { CatalogRecords, Tool } from '../store/store.ts';
@@ -34,6 +34,11 @@ export async function resealSecrets(parts: Parts): Promise<void> {
         }));
       for await (const { id } of recordsOf(store.catalog, 'tool', workspace.id))
         await resealRecord(parts, 'tool', workspace.id, id, counts, resealedTool);
+      for await (const { id } of recordsOf(store.catalog, 'webhook', workspace.id))
+        await resealRecord(parts, 'webhook', workspace.id, id, counts, (webhook, again) => ({
+          ...webhook,
+          sealed: again({ ...webhookHolder(webhook), sealed: webhook.sealed }),
+        }));
     }
     if (config.secretPrevious !== null)
       log.info(counts, `${done}; PARLEY_SECRET_PREVIOUS can go once all servers have started with both`);
@@ -58,7 +63,7 @@ interface Counts {
 /** The sealed secret as it is to be: sealed again, or as it is. */
 type Again = (holder: SealedHolder) => Uint8Array;
 
-async function resealRecord<K extends 'credential' | 'tool'>(
+async function resealRecord<K extends 'credential' | 'tool' | 'webhook'>(
   { store, vault }: Parts,
   kind: K,
   workspaceId: string,

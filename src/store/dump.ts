@@ -1,6 +1,6 @@
 /**
  * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports
- * a workspace's rows together and in one order: the workspace, its assistants, credentials, tools and keys, each
+ * a workspace's rows together and in one order: the workspace, its assistants, credentials, tools, webhooks and keys, each
  * session with its messages (a turn after its own message), the remembered requests, and the usage. The history of an
  * actor follows its own row.
  *
@@ -27,6 +27,7 @@ import type {
   Turn,
   UsageCounts,
   Versioned,
+  Webhook,
   Workspace,
 } from './store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
@@ -54,6 +55,10 @@ export interface CredentialRow extends Versioned<Credential> {
 
 export interface ToolRow extends Versioned<Tool> {
   readonly type: 'tool';
+}
+
+export interface WebhookRow extends Versioned<Webhook> {
+  readonly type: 'webhook';
 }
 
 export interface KeyRow extends Versioned<Key> {
@@ -135,6 +140,7 @@ export type DumpRow =
   | AssistantRow
   | CredentialRow
   | ToolRow
+  | WebhookRow
   | KeyRow
   | SessionRow
   | DumpedHistoryRow
@@ -223,6 +229,7 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
     }
     for await (const credential of holdings.records('credential', id)) yield { type: 'credential', ...credential };
     for await (const tool of holdings.records('tool', id)) yield { type: 'tool', ...tool };
+    for await (const webhook of holdings.records('webhook', id)) yield { type: 'webhook', ...webhook };
     for await (const key of holdings.records('key', id)) {
       const { buckets, usedAt } = await holdings.buckets(id, key.record.id);
       yield { type: 'key', ...key, budgets: unfilled(buckets, nowMs), ...(usedAt !== null && { usedAt }) };

@@ -8,15 +8,14 @@ import { aliasKey } from '../base/text.ts';
 import type { AuditedStep, AuditEntry } from './records/audit.ts';
 import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
+import type { Webhook } from './records/webhooks.ts';
 
 export type * from './records/audit.ts';
 export type * from './records/key-limits.ts';
 export type * from './records/tools.ts';
+export type * from './records/webhooks.ts';
 
-/**
- * A stored snapshot of a machine: its version, its state and its context. Stores that write to disk pack it with
- * msgpackr.
- */
+/** A stored snapshot of a machine: its version, state and context. Stores on disk pack it with msgpackr. */
 export interface Snapshot {
   readonly version: number;
   readonly state: string;
@@ -588,6 +587,7 @@ export interface CatalogRecords {
   key: Key;
   credential: Credential;
   tool: Tool;
+  webhook: Webhook;
   sign_in: SignIn;
   sign_in_link: SignInLink;
   person: PersonRecord;

@@ -125,5 +125,8 @@ export class SlugTaken extends Error {}
 /** Another assistant of the workspace has the alias; nothing was changed. */
 export class AliasTaken extends Error {}
 
+/** The workspace has `webhooksMax` webhooks. */
+export class WebhooksFull extends Error {}
+
 /** The store is reachable but refuses the connection: retries do not help, only another address does. */
 export class StoreRefused extends StoreUnavailable {}

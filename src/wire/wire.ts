@@ -20,6 +20,7 @@ export * from './link.ts';
 export * from './people.ts';
 export * from './sign-in.ts';
 export * from './history.ts';
+export * from './webhooks.ts';
 
 /** Fields whose bound has a special error code, by path. */
 export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }>>;

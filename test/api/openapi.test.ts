@@ -101,6 +101,11 @@ DELETE /console/api/workspaces/{w}/tools/{id}
 POST /console/api/workspaces/{w}/tools/{id}/refresh
 POST /console/api/workspaces/{w}/tools/{id}/rotate-secret
 POST /console/api/workspaces/{w}/tools/{id}/test
+GET /console/api/workspaces/{w}/webhooks
+POST /console/api/workspaces/{w}/webhooks
+GET /console/api/workspaces/{w}/webhooks/{id}
+PATCH /console/api/workspaces/{w}/webhooks/{id}
+DELETE /console/api/workspaces/{w}/webhooks/{id}
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps
 GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}

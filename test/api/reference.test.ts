@@ -241,10 +241,19 @@ const story = [
     `PATCH ${inWorkspace}/tools/{id}`,
     `POST ${inWorkspace}/tools/{id}/rotate-secret`,
     `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`,
+    `POST ${inWorkspace}/webhooks`,
+    `GET ${inWorkspace}/webhooks`,
+    `GET ${inWorkspace}/webhooks/{id}`,
+    `PATCH ${inWorkspace}/webhooks/{id}`,
   ],
-  ...['sessions/{id}', 'visitors/{visitor_id}', 'assistants/{id}', 'credentials/{id}', 'tools/{id}'].map(
-    (path) => `DELETE ${inWorkspace}/${path}`,
-  ),
+  ...[
+    'sessions/{id}',
+    'visitors/{visitor_id}',
+    'assistants/{id}',
+    'credentials/{id}',
+    'tools/{id}',
+    'webhooks/{id}',
+  ].map((path) => `DELETE ${inWorkspace}/${path}`),
   `DELETE ${inWorkspace}`,
 ];
 

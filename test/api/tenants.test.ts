@@ -13,6 +13,8 @@ interface Tenant {
   readonly key: string;
   readonly credential: string;
   readonly tool: string;
+  readonly webhook: string;
+  readonly delivery: string;
 }
 
 async function tenant(house: House, name: string): Promise<Tenant> {
@@ -33,11 +35,14 @@ async function tenant(house: House, name: string): Promise<Tenant> {
       functions: [{ name: 'look', description: null, parameters: { type: 'object' } }],
     })
   ).id;
+  const hook = { url: 'https://hooks.example', events: ['session.ended'] };
+  const webhook = (await must(`${inside}/webhooks`, hook)).id;
   const session = (await house.ask('/sessions', { key, body: { assistant_id: assistant, metadata: { of: name } } }))
     .json.id;
   const stream = await house.stream(`/sessions/${session}/chat`, { key, body: { message: `I am ${name}` } });
   await stream.rest();
-  return { workspace, assistant, session, turn: stream.turnId, keyId, key, credential, tool };
+  const delivery = nobody.delivery.replace('0', '1');
+  return { workspace, assistant, session, turn: stream.turnId, keyId, key, credential, tool, webhook, delivery };
 }
 
 /** Ids that look like any other. */
@@ -51,6 +56,8 @@ const nobody = (() => {
     keyId: id('key'),
     credential: id('crd'),
     tool: id('tool'),
+    webhook: id('whk'),
+    delivery: id('dlv'),
   };
 })();
 
@@ -65,6 +72,7 @@ async function everything(house: House, { workspace, session, key }: Tenant): Pr
     '/keys',
     '/credentials',
     '/tools',
+    '/webhooks',
     '/sessions',
     `/sessions/${session}/transcript`,
     '/usage?start=0&end=0',
@@ -106,6 +114,7 @@ const bodies: Readonly<Record<string, object>> = {
   'PUT /sessions/{id}/turns/{turn_id}/feedback': { rating: 'up' },
   'PATCH /console/api/workspaces/{w}/tools/{id}': { name: 'taken over' },
   'POST /console/api/workspaces/{w}/tools/{id}/test': { name: 'look' },
+  'PATCH /console/api/workspaces/{w}/webhooks/{id}': { enabled: false },
 };
 
 /** Method and path of each documented operation that names a thing in its path, and a request of it. */
@@ -130,17 +139,22 @@ async function operations(house: House, prefix: string): Promise<{ name: string;
     );
 }
 
-const filled = (path: string, { workspace, assistant, session, turn, keyId, credential, tool }: Ids): string => {
+const filled = (
+  path: string,
+  { workspace, assistant, session, turn, keyId, credential, tool, webhook, delivery }: Ids,
+): string => {
   const ids: Record<string, string> = {
     assistants: assistant,
     sessions: session,
     keys: keyId,
     credentials: credential,
     tools: tool,
+    webhooks: webhook,
   };
   return path
     .replace('{w}', workspace)
     .replace('{turn_id}', turn)
+    .replace('{delivery_id}', delivery)
     .replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
 };
 
@@ -260,7 +274,7 @@ async function lists(t: Test, house: House, ours: Tenant): Promise<void> {
   t.same(await ids('/assistants'), [ours.assistant]);
   t.ok((await ids('/sessions')).includes(ours.session));
   const inside = `/workspaces/${ours.workspace}`;
-  for (const list of ['assistants', 'keys', 'credentials', 'tools', 'sessions'])
+  for (const list of ['assistants', 'keys', 'credentials', 'tools', 'webhooks', 'sessions'])
     t.notMatch((await house.console(`${inside}/${list}`)).text, 'theirs', list);
   t.notMatch((await house.ask(`/sessions/${ours.session}/transcript`, { key: ours.key })).text, 'theirs');
   t.equal((await house.ask('/usage', { key: ours.key })).json.totals.turns, 1);

@@ -9,7 +9,10 @@ export interface World {
   readonly port: number;
   /** The ids for a path's parameters, by the segment before, and for a body's fields. */
   readonly ids: Readonly<
-    Record<'workspaces' | 'assistants' | 'sessions' | 'turns' | 'keys' | 'credentials' | 'tools', string>
+    Record<
+      'workspaces' | 'assistants' | 'sessions' | 'turns' | 'keys' | 'credentials' | 'tools' | 'webhooks' | 'deliveries',
+      string
+    >
   >;
 }
 
@@ -31,6 +34,8 @@ export async function openWorld(t: Owner, edge: Edge, { env = {}, ...options }: 
   const credentials = (await must(`${inSpare}/credentials`, { kind: 'model', provider: 'openai', api_key: 'spare' }))
     .id;
   const tools = (await must(`${inSpare}/tools`, { kind: 'http', name: 'spare', url: 'https://tool.example' })).id;
+  const hook = { url: 'https://hooks.example', events: ['turn.failed'] };
+  const webhooks = (await must(`${inSpare}/webhooks`, hook)).id;
   const ids = {
     workspaces: spare,
     assistants: assistant.id,
@@ -39,6 +44,9 @@ export async function openWorld(t: Owner, edge: Edge, { env = {}, ...options }: 
     keys,
     credentials,
     tools,
+    webhooks,
+    // No event has happened there: an id of nothing.
+    deliveries: webhooks.replace('whk_', 'dlv_'),
   };
   return { house, edge, port: Number(new URL(house.url).port), ids };
 }

@@ -155,6 +155,14 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'PATCH /console/api/workspaces/{w}/credentials/{id}': (_, time) => ({ api_key: `k${time}` }),
     'DELETE /console/api/workspaces/{w}/credentials/{id}': nothing,
     'POST /console/api/workspaces/{w}/credentials/{id}/test': nothing,
+    'GET /console/api/workspaces/{w}/webhooks': null,
+    'POST /console/api/workspaces/{w}/webhooks': (_, time) => ({
+      url: `https://crm.example/${time}`,
+      events: ['turn.failed'],
+    }),
+    'GET /console/api/workspaces/{w}/webhooks/{id}': null,
+    'PATCH /console/api/workspaces/{w}/webhooks/{id}': () => ({ enabled: false }),
+    'DELETE /console/api/workspaces/{w}/webhooks/{id}': nothing,
     'GET /console/api/workspaces/{w}/tools': null,
     'POST /console/api/workspaces/{w}/tools': (_, time) => ({ kind: 'client', name: `T ${time}` }),
     'GET /console/api/workspaces/{w}/tools/{id}': null,
@@ -228,6 +236,7 @@ function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time:
           ? world.spares.trialTurn
           : ids.turns,
     )
+    .replace('{delivery_id}', ids.deliveries)
     .replace('{kind}', 'session')
     .replace('{file}', `nothing-${time}.js`)
     .replace('{path*}', `nothing/${time}`)
@@ -272,6 +281,8 @@ const wanted: Readonly<Record<string, number>> = {
   'GET /link/{file}': 404,
   'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
+  // The workspace has as many webhooks as it may.
+  'POST /console/api/workspaces/{w}/webhooks': 422,
   'POST /console/api/workspaces/{w}/tools/{id}/test': 422,
   'POST /console/api/workspaces/{w}/assistants/{id}/trials': 429,
 };

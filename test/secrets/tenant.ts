@@ -11,6 +11,8 @@ export interface Ids {
   readonly credential: string;
   readonly voiceCredential: string;
   readonly tool: string;
+  readonly webhook: string;
+  readonly delivery: string;
 }
 
 export interface Tenant {
@@ -31,6 +33,8 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   const credentialOf = async (kind: string) =>
     (await must(`${inside}/credentials`, { kind, provider: 'openai', api_key: `secret of ${name}` })).id;
   const tool = (await must(`${inside}/tools`, { kind: 'client', name })).id;
+  const hook = { url: 'https://hooks.example', events: ['session.ended'] };
+  const webhook = (await must(`${inside}/webhooks`, hook)).id;
   const [credential, voiceCredential] = [await credentialOf('model'), await credentialOf('voice')];
   const model = { provider: 'synthetic', name: 'tokens=5,hang_at=1' };
   const assistant = (await must(`${inside}/assistants`, { name, model, greeting: `Welcome to ${name}` })).id;
@@ -45,6 +49,18 @@ export async function openTenant(t: Owner, house: House, name: string): Promise<
   return {
     name,
     key,
-    ids: { workspace, assistant, session, turn: stream.turnId, keyId, credential, voiceCredential, tool },
+    ids: {
+      workspace,
+      assistant,
+      session,
+      turn: stream.turnId,
+      keyId,
+      credential,
+      voiceCredential,
+      tool,
+      webhook,
+      // No event has happened: an id of nobody.
+      delivery: webhook.replace('whk_', 'dlv_'),
+    },
   };
 }

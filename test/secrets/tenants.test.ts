@@ -78,12 +78,15 @@ const kinds: Readonly<Record<string, keyof Ids>> = {
     credentials: 'credential',
     workspaces: 'workspace',
     tools: 'tool',
+    webhooks: 'webhook',
+    deliveries: 'delivery',
     models: 'assistant',
     responses: 'turn',
     // No tenant has a visitor: any id is one of nobody.
     visitors: 'session',
   } as const),
   ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace', tool: 'tool' } as const),
+  ...({ whk: 'webhook', dlv: 'delivery' } as const),
 };
 
 const modelFields = {
@@ -146,6 +149,10 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   },
   'POST /console/api/workspaces/{w}/tools/{id}/test': { body: () => ({ name: 'look', arguments: {} }) },
   'PATCH /console/api/workspaces/{w}/tools/{id}': { body: () => ({ name: 'taken over' }) },
+  'POST /console/api/workspaces/{w}/webhooks': {
+    body: () => ({ url: 'https://hooks.example/', events: ['turn.failed'] }),
+  },
+  'PATCH /console/api/workspaces/{w}/webhooks/{id}': { body: () => ({ enabled: false }) },
   'PATCH /console/api/workspaces/{w}/credentials/{id}': { body: () => ({ api_key: 'taken over' }) },
 };
 
@@ -272,6 +279,7 @@ async function everythingOf(house: House, { ids, key }: Tenant): Promise<unknown
     '/keys',
     '/credentials',
     '/tools',
+    '/webhooks',
     '/sessions',
     `/sessions/${ids.session}`,
     `/sessions/${ids.session}/transcript`,

@@ -7,6 +7,7 @@ import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
 import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
+import { WebhooksFull } from '../../src/store/store.ts';
 import type {
   AskedLimit,
   Fence,
@@ -133,6 +134,12 @@ const roundless = ({ opaque: { round: _, ...opaque } = { origin: '' }, ...call }
 });
 
 const broken: Record<string, (store: Store) => Partial<Steps>> = {
+  'a webhook beyond the bound that is taken': (store) => ({
+    'catalog.create': (...given) =>
+      store.catalog.create(...given).catch((error: unknown) => {
+        if (!(error instanceof WebhooksFull)) throw error;
+      }),
+  }),
   'a lost update: a save that does not compare': (store) => ({
     saveSession: async (session) =>
       store.sessions.save(session, at((await store.sessions.read(session.workspaceId, session.id))?.version ?? 0)),

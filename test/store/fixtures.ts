@@ -26,6 +26,7 @@ import type {
   TurnPlace,
   UsageQuery,
   WithdrawTurn,
+  Webhook,
   Workspace,
 } from '../../src/store/store.ts';
 
@@ -118,6 +119,20 @@ export function credential(workspaceId: string, over: Partial<Credential> = {}):
     provider: 'openai',
     baseUrl: null,
     sealed: new Uint8Array([9, 0, 200]),
+    createdAt: 1,
+    updatedAt: 1,
+    ...over,
+  };
+}
+
+export function webhook(workspaceId: string, over: Partial<Webhook> = {}): Webhook {
+  return {
+    id: ids.make('whk'),
+    workspaceId,
+    url: 'https://crm.example/parley',
+    events: ['turn.completed', 'session.expired'],
+    enabled: true,
+    sealed: new Uint8Array([7, 0, 200]),
     createdAt: 1,
     updatedAt: 1,
     ...over,

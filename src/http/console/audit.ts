@@ -4,7 +4,13 @@ import { clientAddress } from '../../access/client-address.ts';
 import { reaches, type Grant } from '../../base/roles.ts';
 import { list, pageRequest } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
-import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../conversation/views.ts';
+import {
+  consoleAssistantView,
+  credentialView,
+  toolView,
+  webhookView,
+  workspaceView,
+} from '../../conversation/views.ts';
 import { installation } from '../../store/records.ts';
 import { auditOfWorkspaces } from '../../store/records/audit.ts';
 import type {
@@ -18,6 +24,7 @@ import type {
   PersonRecord,
   SignIn,
   Tool,
+  Webhook,
   Workspace,
 } from '../../store/store.ts';
 import type { RequestHead } from '../../base/edge.ts';
@@ -76,6 +83,7 @@ const views = {
   assistant: consoleAssistantView,
   credential: credentialView,
   tool: toolView,
+  webhook: webhookView,
   key: ({ name, assistantIds, expiresAt, limits, revokedAt }: Key) => ({
     name,
     assistant_ids: assistantIds,
@@ -101,6 +109,7 @@ interface Records {
   assistant: Assistant;
   credential: Credential;
   tool: Tool;
+  webhook: Webhook;
   key: Key;
   person: PersonRecord;
 }

@@ -6,8 +6,7 @@ import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../wire/wire.ts';
 import { isAt } from '../../assistant/tool-client.ts';
 import { toolView } from '../../conversation/views.ts';
-import type { Services } from '../../conversation/services.ts';
-import { secretPrefix } from '../../providers/tool/signature.ts';
+import { newSecret } from '../../providers/tool/signature.ts';
 import { replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
 import type { Tool, ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
@@ -23,8 +22,6 @@ import {
   type ConsoleRequest,
 } from './common.ts';
 import { checkedFunctions } from './tool-functions.ts';
-
-const secretBytes = 24;
 
 export const listTools = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
   listRecords(request, 'tool', toolView);
@@ -57,7 +54,7 @@ export async function createTool(request: ConsoleRequest<unknown, CreateToolBody
   };
   const tool = merged(blank, body);
   await check(tool, request);
-  const secret = tool.kind === 'http' ? newSecret(services) : null;
+  const secret = tool.kind === 'http' ? newSecret(services.ids) : null;
   await services.store.catalog.create(
     'tool',
     secret === null ? tool : { ...tool, sealed: services.vault.seal(signingHolder(tool), secret) },
@@ -84,7 +81,7 @@ export async function patchTool(request: ConsoleRequest<unknown, PatchToolBody>)
 /** The secret before signs too, for a day, as do those before it for what is left of theirs. */
 export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
   const { services } = request;
-  const secret = newSecret(services);
+  const secret = newSecret(services.ids);
   await changeTool(
     request,
     (before) => {
@@ -151,8 +148,6 @@ export async function changeTool(
   if (tool === null) throw nowhere();
   return tool;
 }
-
-const newSecret = ({ ids }: Services): string => secretPrefix + Buffer.from(ids.bytes(secretBytes)).toString('base64');
 
 const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
 

@@ -11,6 +11,7 @@ export const ids = {
   audit: 'aud_1m2zj3k40064d8s1x9p7c2vbne',
   credential: 'crd_1m2zg4ry00ttkcvsnayfkme03w',
   tool: 'tool_1m2zg9xk00vd3hb6y8t4r2qnwz',
+  webhook: 'whk_1m2zgb4c00wq5s8e1k7n3dxyvt',
   call: 'call_1m32516t60c9k4p7s1xv3hbydq',
   assistant: 'asst_1m2zh39g00g8qam2dt63gvfcq3',
   key: 'key_1m2zj1t200sr4hjbyas65hq14q',
@@ -140,6 +141,16 @@ export const credential = {
   base_url: 'https://api.example.com/v1',
   created_at: startedAt - 89_000,
   updated_at: startedAt - 89_000,
+};
+
+export const webhook = {
+  id: ids.webhook,
+  object: 'webhook',
+  url: 'https://crm.example.com/parley',
+  events: ['turn.completed', 'session.expired'],
+  enabled: true,
+  created_at: startedAt - 80_000,
+  updated_at: startedAt - 80_000,
 };
 
 export const tool = {

@@ -15,6 +15,7 @@ import { deskRoutes } from './desk.ts';
 import { erasureRoutes } from './erasures.ts';
 import { peopleRoutes } from './people.ts';
 import { toolRoutes } from './tools.ts';
+import { webhookRoutes } from './webhooks.ts';
 import { json, nothingLeft, open, operator } from './row.ts';
 import { assistantHistory, keyHistory, sessionHistory, turnHistory } from '../console/history.ts';
 import * as signing from '../console/sign-in.ts';
@@ -96,6 +97,7 @@ const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disabl
 export const consoleRoutes: readonly Route[] = [
   ...signInRoutes,
   ...toolRoutes,
+  ...webhookRoutes,
   operator('GET', '/console/api/workspaces', 'workspaces.read', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,

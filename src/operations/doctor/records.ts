@@ -4,9 +4,18 @@
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { CatalogKind, CatalogRecords, Credential, Page, Records, Tool, Workspace } from '../../store/store.ts';
+import type {
+  CatalogKind,
+  CatalogRecords,
+  Credential,
+  Page,
+  Records,
+  Tool,
+  Webhook,
+  Workspace,
+} from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/store.ts';
-import { openVault, signingSecrets, type SealedHolder } from '../../access/vault.ts';
+import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../../access/vault.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
 
@@ -22,6 +31,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
   let workspaces: Workspace[];
   const credentials: Credential[] = [];
   const tools: Tool[] = [];
+  const webhooks: Webhook[] = [];
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
@@ -34,6 +44,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
       );
       credentials.push(...(await firstOf(records, 'credential', id)));
       tools.push(...(await firstOf(records, 'tool', id)));
+      webhooks.push(...(await firstOf(records, 'webhook', id)));
     }
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
@@ -45,6 +56,12 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
     check('format', ok(counted(workspaces.length))),
     checkOpening(ofCredentials, credentials, secrets, ids),
     checkOpening(ofTools, tools.flatMap(signingSecrets), secrets, ids),
+    checkOpening(
+      ofWebhooks,
+      webhooks.map((webhook) => ({ ...webhookHolder(webhook), sealed: webhook.sealed })),
+      secrets,
+      ids,
+    ),
   ];
 }
 
@@ -85,6 +102,8 @@ interface Opening {
 const ofCredentials: Opening = { id: 'credentials', again: 'enter them again: parley credentials update' };
 /** Calls of a tool whose signing secret does not open are `refused`. */
 const ofTools: Opening = { id: 'signing-secrets', again: 'give the tools new ones: rotate-secret in the console' };
+/** A webhook has no rotation: its receiver needs the secret of a new one. */
+const ofWebhooks: Opening = { id: 'webhook-secrets', again: 'delete the webhooks and create them again' };
 
 function checkOpening(
   { id: name, again }: Opening,

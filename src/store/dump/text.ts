@@ -33,7 +33,9 @@ import type {
   VisitorField,
   VoiceSettings,
   Workspace,
+  Webhook,
 } from '../records.ts';
+import { webhookEvents } from '../../base/webhook-events.ts';
 import { usageFields } from '../usage.ts';
 
 /** A schema for each field of a record, so that none is believed unseen. */
@@ -404,6 +406,14 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     earlier: Type.Optional(Type.Array(replacedSecret)),
     ...stamps,
   } satisfies Fields<Tool>),
+  webhook: record('webhook', {
+    ...held,
+    url: Text(),
+    events: Type.Array(OneOf(...webhookEvents)),
+    enabled: Type.Boolean(),
+    sealed: Base64(),
+    ...stamps,
+  } satisfies Fields<Webhook>),
   key,
   session,
   history,
@@ -440,7 +450,7 @@ export class RowProblem extends Error {}
 export function rowText(row: DumpRow): string {
   if (row.type === 'key')
     return JSON.stringify({ ...row, record: { ...row.record, digest: base64(row.record.digest) } });
-  if (row.type === 'credential')
+  if (row.type === 'credential' || row.type === 'webhook')
     return JSON.stringify({ ...row, record: { ...row.record, sealed: base64(row.record.sealed) } });
   if (row.type === 'tool') return JSON.stringify({ ...row, record: toolWith(row.record, base64) });
   // The charges of a turn in flight to a link's limits name its visitor's address, which no export holds (contract 9).
@@ -459,7 +469,7 @@ export function rowOf(value: unknown): DumpRow {
   const row = value as { type: string; record: { digest: string; sealed: string } };
   if (row.type === 'key')
     return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } } as unknown as DumpRow;
-  if (row.type === 'credential')
+  if (row.type === 'credential' || row.type === 'webhook')
     return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } } as unknown as DumpRow;
   if (row.type === 'tool')
     return { ...row, record: toolWith(row.record as unknown as Tool, bytesOf as never) } as unknown as DumpRow;

@@ -14,7 +14,7 @@ import type {
   TurnPlace,
   Versioned,
 } from '../store.ts';
-import { AliasTaken, SlugTaken } from '../store.ts';
+import { AliasTaken, SlugTaken, WebhooksFull } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
 import { keptAlias } from '../records.ts';
@@ -57,6 +57,7 @@ export class EmbeddedCatalog implements Catalog {
     const created = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#batcher.get(key) !== undefined) return false;
+      if (kind === 'webhook') this.#refuseBeyondMax(keys.catalog(kind, workspaceOf(record)));
       if (kind === 'assistant') {
         this.#putSlug(draft, record as Assistant);
         this.#putAlias(draft, record as Assistant);
@@ -190,6 +191,12 @@ export class EmbeddedCatalog implements Catalog {
       for (const place of ended) this.#notices.sendMoved(place);
       await this.#batcher.pause();
     }
+  }
+
+  #refuseBeyondMax(webhooks: string): void {
+    const { webhooksMax } = limits;
+    if (this.#batcher.range(webhooks, keys.endOf(webhooks), webhooksMax).length === webhooksMax)
+      throw new WebhooksFull();
   }
 
   #removeRange(draft: Draft, prefix: string, limit: number): number {

@@ -158,6 +158,7 @@ export const holdings = (workspaceId: string): string[] =>
       'alias',
       'credential',
       'tool',
+      'webhook',
       'budget',
       'session',
       'session-by-assistant',

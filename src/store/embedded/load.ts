@@ -66,6 +66,7 @@ function put(draft: Draft, row: DumpRow): void {
     case 'assistant':
     case 'credential':
     case 'tool':
+    case 'webhook':
     case 'key': {
       const { type, record, version } = row;
       draft.put(keys.catalog(type, 'workspaceId' in record ? record.workspaceId : record.id) + keys.part(record.id), {

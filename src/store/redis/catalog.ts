@@ -7,6 +7,7 @@ import { limits } from '../../base/limits.ts';
 import {
   AliasTaken,
   SlugTaken,
+  WebhooksFull,
   type Assistant,
   type AuditEntry,
   type Catalog,
@@ -78,11 +79,13 @@ export class RedisCatalog implements Catalog {
       workspaceId,
       recordId: record.id,
       alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '',
+      most: kind === 'webhook' ? limits.webhooksMax : '',
       ...moveField(hasHistory(kind) ? move : null),
       ...auditFields(audit),
     };
-    if ((await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields)) === taken)
-      throw new AliasTaken((record as Assistant).alias!);
+    const answer = await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields);
+    if (answer === taken) throw new AliasTaken((record as Assistant).alias!);
+    if (answer === full) throw new WebhooksFull();
   }
 
   async read<K extends CatalogKind>(
@@ -264,6 +267,8 @@ export class RedisCatalog implements Catalog {
 
 /** The answer of a step that another assistant's alias hinders. */
 const taken = -1;
+/** The answer of a step that finds as many records as the workspace may have. */
+const full = -2;
 const unnamed = { alias: '', kept: '' };
 
 const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);

@@ -106,6 +106,7 @@ export class RedisTarget implements DumpTarget {
         return this.#assistant(row);
       case 'credential':
       case 'tool':
+      case 'webhook':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);
       case 'key':
         return this.#key(row);

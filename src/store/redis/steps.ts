@@ -121,7 +121,7 @@ export const steps = {
   'find-orphans': ['limit'],
   'count-slots': [],
 
-  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'move', ...audit],
+  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'most', 'move', ...audit],
   'replace-record': [
     'kind',
     'id',

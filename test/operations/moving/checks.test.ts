@@ -189,6 +189,13 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
     (row) => void (row.record.functions[0].parameters = { type: 'object', $ref: 'https://a.example/schema' }),
     'functions\\[0\\].parameters',
   ],
+  ['webhook', record('url', 'https://169.254.169.254/'), 'url'],
+  ['webhook', record('url', null), 'url'],
+  ['webhook', record('events', []), 'events'],
+  ['webhook', record('events', ['turn.failed', 'turn.failed']), 'events'],
+  ['webhook', record('events', ['turn.began']), 'events'],
+  ['webhook', record('sealed', null), 'sealed'],
+  ['webhook', record('id', 'whk_1'), 'record.id'],
   ['key', record('limits.requests', 0), 'limits.requests'],
   ['key', record('limits.speech', 1e9), 'limits.speech'],
   ['key', record('digest', 'AAAA'), 'digest'],
@@ -288,7 +295,7 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
     t.equal(rows, lines.length - 2);
   }
   const types = new Set(lines.slice(1, -1).map((line) => JSON.parse(line).type));
-  t.equal(types.size, 11, [...types].join());
+  t.equal(types.size, 12, [...types].join());
 });
 
 t.test('an import refuses a row that the API refuses, names its line and field, and stores no row', async (t) => {

@@ -18,6 +18,7 @@ import {
   tool,
   toolCall,
   usageQuery,
+  webhook,
   workspace,
 } from '../../store/fixtures.ts';
 
@@ -158,6 +159,7 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
     credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }),
   );
   await catalog.create('tool', tool(workspaceId));
+  await catalog.create('webhook', webhook(workspaceId));
   const keys = [
     key(workspaceId),
     key(workspaceId, { assistantIds: [assistantId], name: 'restricted' }),
@@ -233,7 +235,7 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
 /** All that can be asked without changing anything. */
 export async function answers(store: Store, { scene, keys, sessionIds, flying, finishing }: Life): Promise<unknown> {
   const { workspaceId, assistantId, nowMs, now } = scene;
-  const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential' | 'tool') =>
+  const listed = async (kind: 'workspace' | 'assistant' | 'key' | 'credential' | 'tool' | 'webhook') =>
     (await store.catalog.list(kind, workspaceId, page())).items;
   const sessions = sessionIds.map(async (id) => [
     await store.sessions.read(workspaceId, id),
@@ -252,6 +254,7 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
       await listed('key'),
       await listed('credential'),
       await listed('tool'),
+      await listed('webhook'),
     ],
     versions: [
       await store.catalog.read('workspace', workspaceId, workspaceId),

@@ -1,7 +1,14 @@
 /** Cases for the console's records, and a workspace's removal. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import { installation } from '../../../src/store/records.ts';
-import { AliasTaken, SlugTaken, type Assistant, type SignIn, type SignInLink } from '../../../src/store/store.ts';
+import {
+  AliasTaken,
+  SlugTaken,
+  WebhooksFull,
+  type Assistant,
+  type SignIn,
+  type SignInLink,
+} from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import {
   assistant,
@@ -13,6 +20,7 @@ import {
   remembered,
   snapshot,
   usageQuery,
+  webhook,
   workspace,
 } from '../fixtures.ts';
 
@@ -26,6 +34,7 @@ export const catalogCases: readonly Case[] = [
         ['assistant', assistant(workspaceId)],
         ['key', key(workspaceId)],
         ['credential', credential(workspaceId)],
+        ['webhook', webhook(workspaceId)],
       ] as const;
       for (const [kind, record] of records) {
         equal(await catalog.read(kind, workspaceId, record.id), null);
@@ -154,6 +163,30 @@ export const catalogCases: readonly Case[] = [
         made.filter((id) => id !== null),
       );
       equal(made.filter((id) => id !== null).length, 1);
+    },
+  },
+  {
+    name: 'a workspace has five webhooks at most, also of many that are created at once, and a removed one makes room',
+    async run({ store: { catalog }, workspaceId }) {
+      const records = Array.from({ length: 8 }, () => webhook(workspaceId));
+      const refused = (error: Error): false => (ok(error instanceof WebhooksFull, error), false);
+      const made = await Promise.all(
+        records.map((record) => catalog.create('webhook', record).then(() => record.id, refused)),
+      );
+      const stored = made.filter((id) => id !== false);
+      equal(stored.length, 5);
+      const listed = async () => (await catalog.list('webhook', workspaceId, page())).items.map(({ id }) => id);
+      deepEqual((await listed()).toSorted(), stored.toSorted());
+      await catalog.create(
+        'webhook',
+        records.find(({ id }) => id === stored[0])!,
+      );
+      await catalog.create('webhook', webhook(ids.make('wks')));
+      equal(await catalog.remove('webhook', workspaceId, stored[0]!), true);
+      const room = webhook(workspaceId);
+      await catalog.create('webhook', room);
+      await rejects(catalog.create('webhook', webhook(workspaceId)), WebhooksFull);
+      deepEqual((await listed()).toSorted(), [...stored.slice(1), room.id].toSorted());
     },
   },
   {

@@ -15,7 +15,7 @@ import type {
   Versioned,
 } from '../../../src/store/store.ts';
 import { codePoints } from '../../../src/base/text.ts';
-import { assistant, credential, key, snapshot, workspace, tool } from '../fixtures.ts';
+import { assistant, credential, key, snapshot, workspace, tool, webhook } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
 
 /** A turn that a store has begun. */
@@ -39,7 +39,14 @@ export const chosen = <T>(list: readonly T[], which: number): T => list[which % 
 /** Records in no workspace are left out: they are stored like a credential. */
 type DrawnKind = Exclude<CatalogKind, 'sign_in' | 'sign_in_link' | 'person' | 'audit_entry'>;
 const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
-const prefixes = { workspace: 'wks', assistant: 'asst', key: 'key', credential: 'crd', tool: 'tool' } as const;
+const prefixes = {
+  workspace: 'wks',
+  assistant: 'asst',
+  key: 'key',
+  credential: 'crd',
+  tool: 'tool',
+  webhook: 'whk',
+} as const;
 
 /** A key has one of two public ids; no two keys have the same. */
 export const publicIdOf = (workspaceId: string, id: string, which: number): string =>
@@ -115,6 +122,7 @@ export class Known {
       key: () => key(workspaceId, { id, name: text, publicId: publicIdOf(workspaceId, id, which) }),
       credential: () => credential(workspaceId, { id, provider: text }),
       tool: () => tool(workspaceId, { id, name: text }),
+      webhook: () => webhook(workspaceId, { id, url: text }),
     };
     return make[kind]() as CatalogRecords[K];
   }

@@ -64,6 +64,8 @@ function idsOf(row: DumpRow): Named[] {
       return recordIds(row, 'crd');
     case 'tool':
       return recordIds(row, 'tool');
+    case 'webhook':
+      return recordIds(row, 'whk');
     case 'key':
       return recordIds(row, 'key');
     case 'session':

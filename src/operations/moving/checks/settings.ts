@@ -11,10 +11,17 @@ import {
   CreateKeyBody,
   CreateSessionBody,
   CreateToolBody,
+  CreateWebhookBody,
   CreateWorkspaceBody,
   shape,
 } from '../../../wire/wire.ts';
-import { consoleAssistantView, credentialView, toolView, workspaceView } from '../../../conversation/views.ts';
+import {
+  consoleAssistantView,
+  credentialView,
+  toolView,
+  webhookView,
+  workspaceView,
+} from '../../../conversation/views.ts';
 import { baseUrlProblem } from '../../../providers/client/address.ts';
 import { endsInOperation, modelProviders } from '../../../providers/model.ts';
 import { maySendIn } from '../../../providers/tool/credential-header.ts';
@@ -28,6 +35,7 @@ const bodies = {
   assistant: shape(CreateAssistantBody),
   credential: shape(CreateCredentialBody),
   tool: shape(CreateToolBody),
+  webhook: shape(CreateWebhookBody),
   key: shape(CreateKeyBody),
   session: shape(CreateSessionBody),
 };
@@ -43,6 +51,8 @@ export function settingsProblem(row: DumpRow): string | null {
       return credentialProblem(row.record);
     case 'tool':
       return toolProblem(row.record);
+    case 'webhook':
+      return bodyProblem('webhook', webhookView(row.record)) ?? (baseUrlProblem(row.record.url, true) && 'url');
     case 'key':
       return keyProblem(row.record) ?? budgetsProblem(row);
     case 'session':

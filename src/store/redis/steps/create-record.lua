@@ -1,7 +1,7 @@
 -- A catalog record, created unless it exists, or unless its alias is another assistant's.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, alias, move, audit_id, audit.
--- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, alias, most, move, audit_id, audit.
+-- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken, -2 if `most` records of the kind exist.
 --- @include "at"
 --- @include "is-named-otherwise"
 --- @include "publish"
@@ -9,6 +9,7 @@
 --- @include "put-move"
 
 if redis.call('HEXISTS', at(kind), id) == 1 then return 0 end
+if most ~= '' and redis.call('HLEN', at(kind)) >= 2 * tonumber(most) then return -2 end
 if alias ~= '' then
   if is_named_otherwise(alias, id) then return -1 end
   redis.call('HSET', at('aliases'), alias, id)

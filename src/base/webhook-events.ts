@@ -1,0 +1,3 @@
+/** The events that a webhook may receive (contract 17). */
+export const webhookEvents = ['turn.completed', 'turn.failed', 'session.ended', 'session.expired'] as const;
+export type WebhookEvent = (typeof webhookEvents)[number];

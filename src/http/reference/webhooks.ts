@@ -1,0 +1,47 @@
+/** The reference's texts on webhooks (contract 17). */
+import { limits } from '../../base/limits.ts';
+import { listOf, type Area } from './entry.ts';
+import * as example from './examples.ts';
+
+const inWorkspace = '/console/api/workspaces/{w}';
+const unknown = 'An unknown workspace or an unknown id is 404 `route_not_found`.';
+const { url, events } = example.webhook;
+
+export const webhooks: Area = {
+  name: 'Console: webhooks',
+  group: 'Console',
+  description: `Addresses of yours that receive the events of a workspace, ${limits.webhooksMax} at most.`,
+  entries: {
+    [`GET ${inWorkspace}/webhooks`]: {
+      does: 'Returns the webhooks of a workspace, newest first. `limit` and `after` page through the list.',
+      surprises: unknown,
+      query: { limit: 10 },
+      answer: listOf(example.webhook),
+    },
+    [`POST ${inWorkspace}/webhooks`]: {
+      does: 'Creates a webhook. This answer alone has `secret`, which signs the deliveries as Standard Webhooks says.',
+      repeat: 'A repeat creates a second webhook.',
+      surprises:
+        'An address that may not be called is 422, as that of a tool is; so is an empty list of events, one event twice, and one webhook more than a workspace may have (`webhooks`).',
+      body: { url, events },
+      answer: { ...example.webhook, secret: example.signingSecret },
+    },
+    [`GET ${inWorkspace}/webhooks/{id}`]: {
+      does: 'Returns one webhook, without its secret.',
+      surprises: unknown,
+      answer: example.webhook,
+    },
+    [`PATCH ${inWorkspace}/webhooks/{id}`]: {
+      does: 'Changes a webhook. `events` replaces all of them.',
+      repeat: 'A repeat changes nothing but `updated_at`.',
+      surprises: unknown,
+      body: { enabled: false },
+      answer: { ...example.webhook, enabled: false, updated_at: example.webhook.updated_at + 600 },
+    },
+    [`DELETE ${inWorkspace}/webhooks/{id}`]: {
+      does: 'Deletes a webhook.',
+      repeat: 'A repeat is 404 `route_not_found`.',
+      surprises: unknown,
+    },
+  },
+};
