@@ -7,7 +7,7 @@ import type { ActorKind } from '../machines/all.ts';
 import { callKind, type CallEvent, type CallOutcome } from '../machines/call.ts';
 import { socketKind, type SocketEvent, type SocketOutcome } from '../machines/socket.ts';
 import type { Clock, Timer } from './base/clock.ts';
-import { ClockSettings } from './base/clock-settings.ts';
+import { ClockChanges } from './base/clock-changes.ts';
 import { UnreadableSnapshot } from './actors/actor.ts';
 import { Assistants } from './host/assistants.ts';
 import { Credentials } from './host/credentials.ts';
@@ -80,7 +80,7 @@ export class Host {
   readonly #store: Store;
   readonly #withdrawals: Withdrawals;
   readonly #clock: Clock;
-  readonly #settings: ClockSettings;
+  readonly #clockChanges: ClockChanges;
   readonly outage: Outage;
   /**
    * Called when another process has changed or removed credentials: one, all of a workspace, or (without arguments)
@@ -110,7 +110,7 @@ export class Host {
     const inspector = (this.inspector = new Inspector(() => clock.now()));
     this.#store = store;
     this.#clock = clock;
-    this.#settings = new ClockSettings(clock);
+    this.#clockChanges = new ClockChanges(clock);
     this.#log = log;
     this.outage = new Outage(clock, log);
     this.placeMsMax = turnMsMax + limits.linkHoldMs;
@@ -231,7 +231,7 @@ export class Host {
    * for the next full sweep.
    */
   async #sealAgain(): Promise<void> {
-    if (this.#settings.readSetMs() !== 0) this.turns.watchDeadlines();
+    if (this.#clockChanges.readSetMs() !== 0) this.turns.watchDeadlines();
     try {
       // Finding orphans may need no request to the store, so only a ping says whether the store is back.
       if (this.outage.lasts) await this.#store.ping();

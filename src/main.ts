@@ -2,7 +2,7 @@
 import { ModelHealth } from './assistant/model-health.ts';
 import { gzipSync } from 'node:zlib';
 import { WheelClock, type Clock } from './base/clock.ts';
-import { Coalesced } from './base/coalesced.ts';
+import { CoalescedQuery } from './base/coalesced-query.ts';
 import { SettingError, type Config } from './base/config.ts';
 import { makeDataFolder } from './operations/data-folder.ts';
 import { startListening, openEdge, openManagementPort } from './operations/edges.ts';
@@ -104,7 +104,11 @@ export async function serve(config: Config): Promise<void> {
     () => host.calls.states(),
   );
   const signIns = new SignIns({ store, clock: time, ids, log, operatorToken });
-  const scrape = new Coalesced(clock, scrapeBounds, async () => (await supervisor?.askMetrics()) ?? metrics.text());
+  const scrape = new CoalescedQuery(
+    clock,
+    scrapeBounds,
+    async () => (await supervisor?.askMetrics()) ?? metrics.text(),
+  );
   const services: Services = {
     config,
     clock: time,

@@ -1,6 +1,6 @@
 /** The role of a person who signs in by OpenID Connect, by the rules of `PARLEY_OIDC_ROLES` (contract 22). */
 import { claimOf, type Claims } from '../base/claims.ts';
-import type { RoleRule } from '../base/oidc-settings.ts';
+import type { RoleRule } from '../base/config/oidc.ts';
 import { roles, type Grant } from '../base/roles.ts';
 
 /**

@@ -14,7 +14,7 @@ import {
 } from '../../machines/budget.ts';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { keepNewest } from '../base/newest.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 
 export class AddressThrottle {
   readonly #clock: Clock;
@@ -56,7 +56,7 @@ export class AddressThrottle {
   #keep(network: string, bucket: Bucket): void {
     this.#buckets.delete(network);
     this.#buckets.set(network, bucket);
-    keepNewest(this.#buckets, limits.throttledAddressesMax);
+    evictOldest(this.#buckets, limits.throttledAddressesMax);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The credential of an assistant's model or voice. */
 import type { Vault } from '../access/vault.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import type { Credentials } from '../host/credentials.ts';
 import type { Credential, ModelSettings, VoiceSettings } from '../store/store.ts';
 
@@ -14,7 +14,7 @@ export const openCredential = (
   { credentialId, provider }: Pick<ModelSettings | VoiceSettings, 'credentialId' | 'provider'>,
   { host, vault }: { readonly host: { readonly credentials: Credentials }; readonly vault: Vault },
 ): OpenedCredential | Promise<OpenedCredential> =>
-  promptly(credentialId === null ? null : host.credentials.of(workspaceId, credentialId), (credential) => {
+  thenSync(credentialId === null ? null : host.credentials.of(workspaceId, credentialId), (credential) => {
     if (credential === null || credential.kind !== kind || credential.provider !== provider) return null;
     const apiKey = vault.open(credential);
     return apiKey === null ? null : { baseUrl: credential.baseUrl, apiKey };

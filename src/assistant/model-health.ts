@@ -1,7 +1,7 @@
 /** The models that fail, counted by this process: one that failed repeatedly is passed over for a while (contract 19). */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { keepNewest } from '../base/newest.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 
 export class ModelHealth {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -22,6 +22,6 @@ export class ModelHealth {
     if (failures === 0) return;
     const isOut = failures >= limits.modelFailuresMax;
     this.#failing.set(model, { failures, untilMs: isOut ? this.#clock.monotonic() + limits.modelPassedOverMs : 0 });
-    keepNewest(this.#failing, limits.modelsFailingMax);
+    evictOldest(this.#failing, limits.modelsFailingMax);
   }
 }

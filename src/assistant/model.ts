@@ -1,6 +1,6 @@
 /** The model of an assistant in one turn: its credential, its budget of history and its tools. */
 import { limits } from '../base/limits.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import {
   estimateTokens,
   type ForcedToolCall,
@@ -149,7 +149,7 @@ export class AssistantModel implements TurnModel {
     const credential = provider.needsCredential
       ? openCredential(workspaceId, 'model', { provider: providerName, credentialId }, this.#services)
       : noCredential;
-    return promptly(credential, (access) => {
+    return thenSync(credential, (access) => {
       if (access === null) return null;
       const { baseUrl, apiKey } = access;
       const { messages, leftOut } = this.#messagesOf(conversation);
@@ -179,14 +179,14 @@ export class AssistantModel implements TurnModel {
         address: hostOf(baseUrl ?? provider.defaultBaseUrl),
       });
       const prepared = { leftOut, start, describe };
-      return promptly(this.#loadTools(), () => prepared);
+      return thenSync(this.#loadTools(), () => prepared);
     });
   }
 
   tokensMax(conversation: readonly PastMessage[], beganAt: number): number | Promise<number> {
     const output = this.#outputTokensMax ?? limits.outputTokensReserved;
     const input = estimateTokens(this.#promptOf(beganAt) ?? '') + estimateSent(this.#messagesOf(conversation).messages);
-    return promptly(this.#loadTools(), () => input + estimateOffers(this.#tools?.offers ?? []) + output);
+    return thenSync(this.#loadTools(), () => input + estimateOffers(this.#tools?.offers ?? []) + output);
   }
 
   #promptOf(beganAt: number): string | null {

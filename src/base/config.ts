@@ -5,12 +5,12 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { limits } from './limits.ts';
-import { oidcSettings, type OidcSettings } from './oidc-settings.ts';
-import { SettingError } from './setting-error.ts';
+import { oidcSettings, type OidcSettings } from './config/oidc.ts';
+import { SettingError } from './config/setting-error.ts';
 import { codePoints } from './text.ts';
-import { traceSettings, type TraceSettings } from './trace-settings.ts';
+import { traceSettings, type TraceSettings } from './config/traces.ts';
 
-export { SettingError } from './setting-error.ts';
+export { SettingError } from './config/setting-error.ts';
 
 const durabilityNames = ['committed', 'flushed', 'replicated', 'replicated-output'] as const;
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;

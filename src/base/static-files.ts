@@ -1,7 +1,7 @@
 /** Files that are served unchanged, with copies that were compressed beforehand. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
-import { etagOf } from './conditional.ts';
+import { etagOf } from './etag.ts';
 
 /** The best coding first. */
 export const codings = ['br', 'gzip'] as const;

@@ -4,7 +4,7 @@ import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { LiveSession } from '../turn/in-flight.ts';
 import { limits } from '../base/limits.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import type { Services } from './services.ts';
 import type { Cause, Session } from '../store/store.ts';
 import { sessionView } from './views.ts';
@@ -56,20 +56,20 @@ export async function checkListed(
 
 /** Unix seconds before which a session's last activity puts it past retention. */
 export const retainedSince = (workspaceId: string, { host, clock }: Services): number | Promise<number> =>
-  promptly(host.workspaces.of(workspaceId), (workspace) => {
+  thenSync(host.workspaces.of(workspaceId), (workspace) => {
     const days = workspace?.record.retentionDays ?? limits.retentionDaysDefault;
     return secondsOf(clock.now()) - days * 86_400;
   });
 
 /** The workspace's session: 404 if it is unknown, another workspace's or past retention. */
 export const readSession = (workspaceId: string, id: string, services: Services): Session | Promise<Session> =>
-  promptly(services.host.sessions.read(workspaceId, id), (session) => {
+  thenSync(services.host.sessions.read(workspaceId, id), (session) => {
     if (session === null) throw new Failure('session_not_found');
     return checkRetained(session, services);
   });
 
 const checkRetained = (session: Session, services: Services): Session | Promise<Session> =>
-  promptly(retainedSince(session.workspaceId, services), (since) => {
+  thenSync(retainedSince(session.workspaceId, services), (since) => {
     if (session.lastActivityAt < since) throw new Failure('session_not_found');
     return session;
   });
@@ -108,9 +108,9 @@ export const turnRefusal = (
 
 /** The session's actor, with the refusals of `reachSession`. */
 export const reachActor = (principal: Principal, id: string, services: Services): LiveSession | Promise<LiveSession> =>
-  promptly(services.host.sessions.of(principal.workspaceId, id), (actor) => {
+  thenSync(services.host.sessions.of(principal.workspaceId, id), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
-    return promptly(checkRetained(actor.record, services), (session) => {
+    return thenSync(checkRetained(actor.record, services), (session) => {
       checkVisible(session, principal);
       checkPermission(principal, session.assistantId);
       return actor;
@@ -129,15 +129,15 @@ export interface Reached {
  * Workspace and assistant are read at the same time, where they must be read.
  */
 export const reachConversation = (principal: Principal, id: string, services: Services): Reached | Promise<Reached> =>
-  promptly(services.host.sessions.of(principal.workspaceId, id, true), (actor) => {
+  thenSync(services.host.sessions.of(principal.workspaceId, id, true), (actor) => {
     if (actor === null) throw new Failure('session_not_found');
     const retained = checkRetained(actor.record, services);
     const published = services.host.assistants.of(principal.workspaceId, actor.record.assistantId);
     // A refusal of the session comes first, also where the assistant cannot be read.
     if (published instanceof Promise) published.catch(() => {});
-    return promptly(retained, (session) => {
+    return thenSync(retained, (session) => {
       checkVisible(session, principal);
       checkPermission(principal, session.assistantId);
-      return promptly(published, (assistant) => ({ actor, assistant }));
+      return thenSync(published, (assistant) => ({ actor, assistant }));
     });
   });

@@ -4,7 +4,7 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { LiveSession, TurnInFlight } from '../turn/in-flight.ts';
 import type { WantedTurn } from '../turn/turns.ts';
 import { limits } from '../base/limits.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import { AssistantModel } from '../assistant/model.ts';
 import type { ModelFailure } from '../providers/model.ts';
 import { LoggedReports } from '../turn/reports.ts';
@@ -148,7 +148,7 @@ export function wantedTurn(
 function awaitAnswer(runner: TurnRunner, startedAt: number, services: Services): FoundTurn | Promise<FoundTurn> {
   const { metrics, clock } = services;
   const turn = turnInFlight(runner);
-  return promptly(awaitBeginning(turn, services), () => {
+  return thenSync(awaitBeginning(turn, services), () => {
     if (runner.log.shown > 0) metrics.firstOutput.observe((clock.monotonic() - startedAt) / 1000);
     return turn;
   });
@@ -177,7 +177,7 @@ async function join(actor: LiveSession, turnId: string, services: Services): Pro
  * has its own status (contract 3). An abort is no failure.
  */
 const awaitBeginning = ({ runner, log }: FoundTurn, services: Services): void | Promise<void> =>
-  promptly<Begun | null, void>(runner && runner.begun, (answer) => {
+  thenSync<Begun | null, void>(runner && runner.begun, (answer) => {
     const kind = answer?.kind;
     if (kind === 'withdrawn') throw withdrawnRefusal(answer?.failure);
     if (kind === 'late') throw new Failure('api_error');

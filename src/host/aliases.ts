@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { keepNewest } from '../base/newest.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 import { aliasKey } from '../base/text.ts';
 import type { Catalog } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
@@ -42,7 +42,7 @@ export class Aliases {
     // Requests that come meanwhile wait for the same list.
     const reading = this.#list(workspaceId);
     this.#listed.set(workspaceId, reading);
-    keepNewest(this.#listed, limits.slugsKept);
+    evictOldest(this.#listed, limits.slugsKept);
     reading.catch(() => this.#listed.get(workspaceId) === reading && this.#listed.delete(workspaceId));
     return (await reading).ids.get(key) ?? null;
   }

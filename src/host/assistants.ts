@@ -8,7 +8,7 @@ import {
 import type { Clock } from '../base/clock.ts';
 import type { ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { keepNewest } from '../base/newest.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 import type { Assistant, Cause, Store } from '../store/store.ts';
 import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
@@ -103,7 +103,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     if (stored === null) return null;
     const { workspaceId, id } = stored;
     this.#slugs.set(slug, { workspaceId, id });
-    keepNewest(this.#slugs, limits.slugsKept);
+    evictOldest(this.#slugs, limits.slugsKept);
     const present = await this.of(workspaceId, id);
     return present?.record.link?.slug === slug ? present : null;
   }

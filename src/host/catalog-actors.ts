@@ -6,7 +6,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import {
   StoreUnavailable,
   type Catalog,
@@ -125,11 +125,11 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
    * The actor with this id in this workspace; null if it is unknown. An id of another workspace is treated as unknown.
    */
   of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
-    return promptly(
+    return thenSync(
       this.population.activate(id, () => this.#load(workspaceId, id), workspaceId),
       (actor) => {
         if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-        return this.options.shared ? promptly(this.checkFresh(actor), (lives) => (lives ? actor : null)) : actor;
+        return this.options.shared ? thenSync(this.checkFresh(actor), (lives) => (lives ? actor : null)) : actor;
       },
     );
   }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { keepNewest } from '../base/newest.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 import type { Catalog, CatalogRecords } from '../store/store.ts';
 
 interface CachedRead<R> {
@@ -38,7 +38,7 @@ export class CatalogCache<K extends keyof CatalogRecords> {
     const read = { startedAt: now, record };
     this.#reads.delete(name);
     this.#reads.set(name, read);
-    keepNewest(this.#reads, this.#recordsMax);
+    evictOldest(this.#reads, this.#recordsMax);
     // After a failed read the next turn reads again.
     record.catch(() => this.#reads.get(name) === read && this.#reads.delete(name));
     return record;

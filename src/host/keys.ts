@@ -13,7 +13,7 @@ import { full, remaining, resetAt } from '../../machines/budget.ts';
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { isWhole, matchesDigest, publicIdOf } from '../access/keys.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import type { BudgetName, Cause, Key, StandingBudget, Store, Taken } from '../store/store.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
@@ -109,7 +109,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const { id, workspaceId, limits } = actor.record;
     const at = this.options.clock.now();
     const requested = budgets.map((budget) => ({ budget, ceiling: limits[budget] }));
-    return promptly(this.#store.limits.takeBudgets(workspaceId, id, requested, at), (taken) =>
+    return thenSync(this.#store.limits.takeBudgets(workspaceId, id, requested, at), (taken) =>
       this.#settleTaken(actor, taken, at, requestId),
     );
   }

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
-import { keepNewest } from '../base/newest.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 
 export class LookUps<R> {
   readonly #clock: Clock;
@@ -60,6 +60,6 @@ export class LookUps<R> {
   #miss(name: string, askedAt: number): void {
     this.#unknown.delete(name);
     this.#unknown.set(name, askedAt);
-    keepNewest(this.#unknown, limits.unknownMax);
+    evictOldest(this.#unknown, limits.unknownMax);
   }
 }

@@ -14,7 +14,7 @@ import {
   sendReply,
   type Course,
 } from './pipeline/reply.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import type { Reply } from './request.ts';
 import { answeredRoutes, finderOf, type Find } from './routes.ts';
 import type { Services } from '../conversation/services.ts';
@@ -48,7 +48,7 @@ export function openPipeline(services: Services): Pipeline {
   };
   return (exchange) => {
     const course = beginCourse(exchange, services);
-    return promptly(admission.enter(), () => run(exchange, course));
+    return thenSync(admission.enter(), () => run(exchange, course));
   };
 }
 
@@ -63,7 +63,7 @@ const answer = (
   admission: Admission,
   services: Services,
 ): Reply | Promise<Reply> =>
-  promptly(
+  thenSync(
     checkRequest(exchange, find, (route) => readBody(exchange, route, admission), course, services),
     (checked) => ('row' in checked ? refusal(checked, course, services) : checked.route.handler(checked)),
   );

@@ -8,7 +8,7 @@ import { consoleAssistants } from './reference/console-assistants.ts';
 import { conversations, credentials, keys, workspaces } from './reference/console.ts';
 import { erasures } from './reference/erasures.ts';
 import { histories } from './reference/history.ts';
-import { fronts } from './reference/fronts.ts';
+import { protocols } from './reference/protocols.ts';
 import { openai } from './reference/openai.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
@@ -35,7 +35,7 @@ export const areas: readonly Area[] = [
   usage,
   voice,
   openai,
-  fronts,
+  protocols,
   linkArea,
   service,
   signingIn,

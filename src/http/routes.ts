@@ -1,5 +1,5 @@
 /** Every path of the API and of the console's API: method, permitted callers, cost and handler (contract 6 and 9). */
-import { routedPath } from '../base/fronts.ts';
+import { routedPath } from './paths.ts';
 import { Failure } from '../base/errors.ts';
 import type { Route } from './request.ts';
 import { Router } from './router.ts';

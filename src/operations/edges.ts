@@ -4,7 +4,7 @@ import { SettingError, type Config } from '../base/config.ts';
 import { openNodeEdge } from '../http/edge/node.ts';
 import { openUwsEdge } from '../http/edge/uws.ts';
 import type { Edge, EdgeListener } from '../base/edge.ts';
-import { bodyBytesOf } from '../base/fronts.ts';
+import { bodyBytesOf } from '../http/paths.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { openManagementListener } from '../http/management-port.ts';

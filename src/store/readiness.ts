@@ -1,6 +1,6 @@
 /** Whether the store accepts writes. Any client may query this at any rate, so the store itself is pinged seldom. */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
-import { Coalesced } from '../base/coalesced.ts';
+import { CoalescedQuery } from '../base/coalesced-query.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Store } from './store.ts';
@@ -11,7 +11,7 @@ export class Readiness {
   readonly #store: Pick<Store, 'ping' | 'leaseMs'>;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #asked: Coalesced<boolean>;
+  readonly #asked: CoalescedQuery<boolean>;
   /** The ping that is under way. If it does not return, later queries wait for the same ping, and no other is sent. */
   #ping: Promise<boolean> | null = null;
   #ready = true;
@@ -21,7 +21,7 @@ export class Readiness {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#asked = new Coalesced(clock, bounds, () => this.#ask());
+    this.#asked = new CoalescedQuery(clock, bounds, () => this.#ask());
   }
 
   /**

@@ -16,10 +16,10 @@ import {
 import { openActor, type MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { ActorIdentity } from '../actors/inspector.ts';
-import { Announced } from '../base/announced.ts';
+import { Deferred } from './deferred.ts';
 import { steadyTime, type Timer } from '../base/clock.ts';
 import { limits, retryMs } from '../base/limits.ts';
-import type { Member } from '../base/members.ts';
+import type { SlotListItem } from '../base/slot-list.ts';
 import type { TurnFault } from '../metrics/metrics.ts';
 import type { AnswerCut, ModelStream, ModelFailure, ModelUsage } from '../providers/model.ts';
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
@@ -49,7 +49,7 @@ import { Writer, type WriterEvents } from './writer.ts';
 /** Milliseconds for which readers wait for an unknown end, before their streams are cut. */
 const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
 
-export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEvents, RoundEvents {
+export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, WriterEvents, RoundEvents {
   readonly turnId: string;
   readonly messageId: string;
   readonly isSpoken: boolean;
@@ -60,8 +60,8 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
    * is no new step.
    */
   version = 0;
-  /** The place in the list of the turns in flight; see `Member`. */
-  place = -1;
+  /** Index in the list of the turns in flight; see `SlotListItem`. */
+  slot = -1;
   readonly log: TurnLog;
   /** Resolves when the stream may begin, or when it certainly never will. */
   readonly begun: Promise<Begun>;
@@ -71,10 +71,10 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
   /** The turn's clock: starts at the wall clock's time, and then runs like the monotonic clock. */
   readonly #time: () => number;
   #announceBegun!: (begun: Begun) => void;
-  readonly #over = new Announced<Cause>();
-  readonly #ended = new Announced<void>();
+  readonly #over = new Deferred<Cause>();
+  readonly #ended = new Deferred<void>();
   /** Whether the end of the turn is stored. */
-  readonly #settled = new Announced<boolean>();
+  readonly #settled = new Deferred<boolean>();
   readonly #rounds: ModelRounds;
   readonly #supply = new StoredPieces();
   #heard: Heard | null = null;
@@ -335,7 +335,7 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
     this.#watchDeadline();
     if (!storing.has(to)) this.#supply.end();
     if (!final.has(to)) return;
-    this.#ended.announce();
+    this.#ended.resolve();
     this.#guard(() => reports.over(to as TurnStatus));
     this.#guard(() => this.#endSpan(to as TurnStatus));
     this.#guard(() => inspector.life('passivated', this.identity, this.machine));
@@ -399,15 +399,15 @@ export class TurnRunner implements Member, LeaseEvents, TurnInFlight, WriterEven
         return this.#announceBegun({ kind: outcome.reason, failure: this.#failure });
       case 'turn.left':
         this.#parts.steps.leave();
-        return this.#over.announce(this.#sealedBy);
+        return this.#over.resolve(this.#sealedBy);
       case 'readers.end':
         return this.log.close(this.#terminal, this.#allStored);
       case 'readers.cut':
         return this.log.cut();
       case 'settled':
-        return this.#settled.announce(true);
+        return this.#settled.resolve(true);
       case 'unsettled':
-        return this.#settled.announce(false);
+        return this.#settled.resolve(false);
       case 'provider.failed':
         this.#failure = outcome.reason as ModelFailure;
         return this.#parts.reports.providerFailed(this.#failure);

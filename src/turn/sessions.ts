@@ -12,7 +12,7 @@ import {
 import { secondsOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import {
   StoreUnavailable,
   type Cause,
@@ -190,7 +190,7 @@ export class Sessions {
       const stored = await this.#readSettled(workspaceId, sessionId);
       return stored && new SessionActor<TurnInFlight>(stored, this.#actorParts);
     };
-    return promptly(this.population.activate(sessionId, load, workspaceId), (actor) => {
+    return thenSync(this.population.activate(sessionId, load, workspaceId), (actor) => {
       if (actor === null || actor.record.workspaceId !== workspaceId) return null;
       const stale = this.#stale(actor) || (this.#shared && !(asKnown && actor.looksDue === 0));
       return stale && !(loaded && this.#shared) ? this.#refresh(actor).then((lives) => (lives ? actor : null)) : actor;

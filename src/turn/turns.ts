@@ -3,7 +3,7 @@ import type { SessionEvent } from '../../machines/session.ts';
 import { secondsOf, type Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
-import { Members } from '../base/members.ts';
+import { SlotList } from '../base/slot-list.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import {
   StoreUnavailable,
@@ -26,7 +26,7 @@ import { leaseUntil } from './lease.ts';
 import { admission, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
 import { reservationOf, secondsToRenewal, tokenBudgetOf, type Reservation } from '../host/token-budget.ts';
 import type { Keys } from '../host/keys.ts';
-import { promptly } from '../base/promptly.ts';
+import { thenSync } from '../base/then-sync.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
@@ -113,8 +113,8 @@ const forever = Number.MAX_SAFE_INTEGER;
  * end is known here. They are neither discarded nor passivated: each ends.
  */
 class LiveTurns {
-  readonly inFlight = new Members<TurnRunner>();
-  readonly #followed = new Members<TurnRunner>();
+  readonly inFlight = new SlotList<TurnRunner>();
+  readonly #followed = new SlotList<TurnRunner>();
   /** Followers of the turns that begin, by session. */
   readonly #told = new Map<string, Set<(runner: TurnRunner) => void>>();
 
@@ -383,11 +383,11 @@ export class Turns {
     history: readonly Message[],
     at: number,
   ): Reservation | null | Promise<Reservation | null> {
-    return promptly(this.#keys.of(workspaceId, keyId), (key) => {
+    return thenSync(this.#keys.of(workspaceId, keyId), (key) => {
       const budget = key === null ? null : tokenBudgetOf(key.record);
       if (budget === null) return null;
       const conversation = message === null ? history : [...history, { role: 'user', content: message } as const];
-      return promptly(model.tokensMax(conversation, secondsOf(at)), (tokens) => reservationOf(budget, tokens, at));
+      return thenSync(model.tokensMax(conversation, secondsOf(at)), (tokens) => reservationOf(budget, tokens, at));
     });
   }
 

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { grantOf } from '../../src/access/oidc-roles.ts';
 import type { Claims } from '../../src/base/claims.ts';
-import { oidcSettings } from '../../src/base/oidc-settings.ts';
+import { oidcSettings } from '../../src/base/config/oidc.ts';
 import type { Grant } from '../../src/base/roles.ts';
 
 const workspaces = [

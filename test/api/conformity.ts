@@ -1,5 +1,5 @@
 /** Holds real traffic to the OpenAPI document: status, headers and body of every answer, and every event's data. */
-import { routedPath } from '../../src/base/fronts.ts';
+import { routedPath } from '../../src/http/paths.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

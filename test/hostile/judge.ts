@@ -3,7 +3,7 @@
  * engines' own answers.
  */
 import { createParser } from 'eventsource-parser';
-import { openaiStatus } from '../../src/base/openai-errors.ts';
+import { openaiStatus } from '../../src/http/openai-errors.ts';
 import { errors, type ErrorRow } from '../../src/base/errors.ts';
 import { conformity, type Conformity } from '../api/conformity.ts';
 import type { House } from '../api/house.ts';

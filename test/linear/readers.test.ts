@@ -4,8 +4,8 @@
 import t from 'tap';
 import { clientAddress } from '../../src/access/client-address.ts';
 import { cookieOf } from '../../src/access/cookies.ts';
-import { weighted } from '../../src/base/accept.ts';
-import { isCurrent } from '../../src/base/conditional.ts';
+import { weighted } from '../../src/http/handlers/accept.ts';
+import { isCurrent } from '../../src/base/etag.ts';
 import type { RequestHead } from '../../src/base/edge.ts';
 import { isNestedWithin, type Json } from '../../src/base/json.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../../src/base/text.ts';

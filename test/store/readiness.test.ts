@@ -1,7 +1,7 @@
 /** Readiness probes, however many, cost the store one ping at a time. */
 import t from 'tap';
 import { pino } from 'pino';
-import { Coalesced } from '../../src/base/coalesced.ts';
+import { CoalescedQuery } from '../../src/base/coalesced-query.ts';
 import { limits } from '../../src/base/limits.ts';
 import { Readiness } from '../../src/store/readiness.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
@@ -137,7 +137,7 @@ t.test('a refused step makes the next look ask the store again, a few times a se
 t.test('some questions in a row are asked anew, and come back with time', async (t) => {
   const clock = new ManualClock();
   let asked = 0;
-  const shared = new Coalesced(clock, { keptMs: 100, freshMax: 3 }, async () => ++asked);
+  const shared = new CoalescedQuery(clock, { keptMs: 100, freshMax: 3 }, async () => ++asked);
   const several = async (count: number): Promise<number[]> => {
     const answers: number[] = [];
     for (let question = 0; question < count; question++) answers.push(await shared.get());
@@ -155,7 +155,7 @@ t.test('some questions in a row are asked anew, and come back with time', async 
 t.test('a question that failed is a failure to all who share it', async (t) => {
   const clock = new ManualClock();
   let asked = 0;
-  const shared = new Coalesced(clock, { keptMs: 100, freshMax: 1 }, async () => {
+  const shared = new CoalescedQuery(clock, { keptMs: 100, freshMax: 1 }, async () => {
     asked++;
     throw new Error('no');
   });

@@ -294,7 +294,7 @@ export const rooms: readonly Room[] = [
   room('engines', ['src/http/edge/'], ['framing', 'base'], 'An implementation knows its interface and the leaves.'),
   room(
     'request',
-    ['src/http/request.ts', 'src/http/pages.ts'],
+    ['src/http/request.ts', 'src/http/pages.ts', 'src/http/paths.ts', 'src/http/openai-errors.ts'],
     ['conversation', 'host.ts', 'host', 'access', 'store interface', 'wire', 'base'],
     'What every handler is given.',
   ),

@@ -1,6 +1,6 @@
 /** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
 import { bareId } from '../../base/ids.ts';
-import { keepNewest } from '../../base/newest.ts';
+import { evictOldest } from '../../base/evict-oldest.ts';
 import type { CallMessage } from '../../wire/wire.ts';
 
 export interface EventMapperOptions {
@@ -351,7 +351,7 @@ export class RealtimeEventMapper {
   #keep(item: Item): void {
     this.#items.delete(item.id);
     this.#items.set(item.id, item);
-    keepNewest(this.#items, itemsKept);
+    evictOldest(this.#items, itemsKept);
   }
 
   #send(type: string, fields: object): void {

@@ -9,7 +9,7 @@ import { claimOf } from '../../base/claims.ts';
 import { secondsOf } from '../../base/clock.ts';
 import type { RequestHead } from '../../base/edge.ts';
 import { limits } from '../../base/limits.ts';
-import type { OidcSettings } from '../../base/oidc-settings.ts';
+import type { OidcSettings } from '../../base/config/oidc.ts';
 import type { Grant } from '../../base/roles.ts';
 import { firstLine } from '../../base/text.ts';
 import type { Services } from '../../conversation/services.ts';

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
-import { Members, type Member } from '../../base/members.ts';
+import { SlotList, type SlotListItem } from '../../base/slot-list.ts';
 
 /** Work that keeps an edge from ending until it ends or is cut. */
-export interface Cuttable extends Member {
+export interface Cuttable extends SlotListItem {
   cut(): void;
 }
 
 /** All open work of one edge: exchanges without a complete answer, and open sockets. */
 export class Running {
-  readonly #items = new Members<Cuttable>();
+  readonly #items = new SlotList<Cuttable>();
   #emptied: (() => void) | null = null;
   /** True once the edge is closing: from then on answers close their connections. */
   draining = false;

@@ -1,5 +1,5 @@
 /** `GET /assistants` and `GET /assistants/{id}`. */
-import { etagOf, isCurrent } from '../../base/conditional.ts';
+import { etagOf, isCurrent } from '../../base/etag.ts';
 import { reachAssistant } from '../../conversation/access-checks.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';

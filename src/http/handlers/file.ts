@@ -1,6 +1,6 @@
 /** A file as an answer: compressed for clients that take it, and not sent again to those that have it. */
-import { weighted } from '../../base/accept.ts';
-import { isCurrent } from '../../base/conditional.ts';
+import { weighted } from './accept.ts';
+import { isCurrent } from '../../base/etag.ts';
 import type { RequestHead, ResponseHeaders } from '../../base/edge.ts';
 import type { Reply } from '../request.ts';
 import { codings, type Coding, type StaticFile } from '../../base/static-files.ts';

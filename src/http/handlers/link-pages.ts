@@ -3,7 +3,7 @@
  * (contract 9).
  */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { namesHtml, weighted } from '../../base/accept.ts';
+import { namesHtml, weighted } from './accept.ts';
 import { Failure } from '../../base/errors.ts';
 import type { RequestHead, ResponseHeaders } from '../../base/edge.ts';
 import { conversationPage, policyOf, refusedPage, unknownPage, type Built } from '../link-pages.ts';

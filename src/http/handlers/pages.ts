@@ -4,7 +4,7 @@ import { transportHeaders } from '../../access/own-origins.ts';
 import { assetHeaders, pageHeaders, pages } from '../pages.ts';
 import { jsonType, type NobodyCaller, type Reply, type Request } from '../request.ts';
 import { fileReply } from './file.ts';
-import { namesHtml } from '../../base/accept.ts';
+import { namesHtml } from './accept.ts';
 import { landingPage, landingPolicy } from '../landing-page.ts';
 import { readFavicon } from '../../pages/favicon.ts';
 import { staticFile, type StaticFile } from '../../base/static-files.ts';

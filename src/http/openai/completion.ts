@@ -3,7 +3,7 @@ import { rowOfCode } from '../../base/errors.ts';
 import type { Outlet } from '../../base/edge.ts';
 import { bareId } from '../../base/ids.ts';
 import { jsonText } from '../../base/json.ts';
-import { openaiStreamError } from '../../base/openai-errors.ts';
+import { openaiStreamError } from '../openai-errors.ts';
 import { logText, type AdapterTurn } from '../../conversation/protocol-adapter.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { FoundTurn } from '../../conversation/turns.ts';

@@ -1,6 +1,6 @@
 /** The answer that is not streamed, of a turn that failed (contract 14). */
 import { rowOfCode } from '../../base/errors.ts';
-import { isFinal, openaiFailureText, openaiStatus } from '../../base/openai-errors.ts';
+import { isFinal, openaiFailureText, openaiStatus } from '../openai-errors.ts';
 import { jsonType, type Reply } from '../request.ts';
 
 /** The failure's status and body; its partial output stays in the transcript. `code`: a code of contract 2. */

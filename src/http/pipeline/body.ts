@@ -1,7 +1,7 @@
 /** Reads a request's body: bounded in size and time, UTF-8, JSON (contract 1 and 2). */
 import { Failure } from '../../base/errors.ts';
 import type { Body, Exchange } from '../../base/edge.ts';
-import { bodyBytesOf } from '../../base/fronts.ts';
+import { bodyBytesOf } from '../paths.ts';
 import { isConsole, type Route } from '../request.ts';
 import type { Admission } from './admission.ts';
 

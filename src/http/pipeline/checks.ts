@@ -1,6 +1,6 @@
 /** The order of checks, the same for requests and for upgrades (contract 3, 1 to 5). Handlers make the later checks. */
 import { Failure, type Refusal } from '../../base/errors.ts';
-import { promptly } from '../../base/promptly.ts';
+import { thenSync } from '../../base/then-sync.ts';
 import { mayDo, reaches } from '../../base/roles.ts';
 import type { ClientHead, OperatorCaller, Request, Route } from '../request.ts';
 import type { Find } from '../routes.ts';
@@ -39,7 +39,7 @@ export function checkRequest(
   const kind = callers[route.caller];
 
   // 2. Authentication, and the role of a person.
-  const known = promptly(kind.recognise(head, params, services, course), (caller) => {
+  const known = thenSync(kind.recognise(head, params, services, course), (caller) => {
     course.caller = caller;
     beginSpan(head, course, services);
     if (caller.kind === 'operator') checkRole(caller, route, params);
@@ -47,10 +47,10 @@ export function checkRequest(
   });
 
   // 3. The caller's budgets.
-  const charged = promptly(known, (caller) => kind.charge(caller, route, course, services, head));
+  const charged = thenSync(known, (caller) => kind.charge(caller, route, course, services, head));
 
   // 4. and 5.
-  return promptly<Refusal | null, Refusal | Checked>(
+  return thenSync<Refusal | null, Refusal | Checked>(
     charged,
     (limited) => limited ?? checkContent(head, route, params, readBody, course, services),
   );
@@ -76,7 +76,7 @@ function checkContent(
   if (route.newWork && services.draining && idempotencyKey === null) throw refusedByDrain();
 
   // 4. Body size and JSON; the idempotency key above belongs to this check.
-  return promptly(readBody(route), (json) => {
+  return thenSync(readBody(route), (json) => {
     // 5. Fields.
     const query = route.query.parse(queryObject(head.query, route.query.schema));
     const body = route.takesBytes ? undefined : route.body === null ? checkUnwanted(json) : route.body.parse(json);

@@ -1,6 +1,6 @@
 /** The MCP server (contract 15). */
 import { mcp, onlyPost, refuseForeign } from '../handlers/mcp.ts';
-import { mcpPath } from '../../base/fronts.ts';
+import { mcpPath } from '../paths.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../wire/wire.ts';
 import { api, json, open } from './row.ts';

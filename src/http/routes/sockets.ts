@@ -5,7 +5,7 @@ import { watchActors } from '../console/inspect.ts';
 import { openCall } from '../handlers/calls.ts';
 import { openTranscription } from '../handlers/transcription.ts';
 import { openRealtime } from '../openai/realtime.ts';
-import { realtimePath } from '../../base/fronts.ts';
+import { realtimePath } from '../paths.ts';
 import { CallQuery, RealtimeQuery, TranscriptionQuery } from '../../wire/wire.ts';
 import type { Route } from '../request.ts';
 import { callSocket, keySocket, operatorSocket, tokenSocket } from './row.ts';

@@ -1,8 +1,8 @@
 /** Checks the program itself: the Node that runs it, its settings, the engine that it serves with. */
 import about from '../../../package.json' with { type: 'json' };
 import { readConfig, SettingError, settings, type Config } from '../../base/config.ts';
-import { oidcVariables } from '../../base/oidc-settings.ts';
-import { traceVariables } from '../../base/trace-settings.ts';
+import { oidcVariables } from '../../base/config/oidc.ts';
+import { traceVariables } from '../../base/config/traces.ts';
 import { loadEngine } from '../../http/edge/uws/engine.ts';
 import type { Ids } from '../../base/ids.ts';
 import { readSecrets } from '../secrets.ts';

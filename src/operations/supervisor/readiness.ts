@@ -1,6 +1,6 @@
 /** Whether the workers together are ready. */
 import type { Clock } from '../../base/clock.ts';
-import { Coalesced } from '../../base/coalesced.ts';
+import { CoalescedQuery } from '../../base/coalesced-query.ts';
 import { limits } from '../../base/limits.ts';
 import type { SupervisedWorker } from './member.ts';
 import { Broadcast } from './broadcast.ts';
@@ -9,13 +9,13 @@ const bounds = { keptMs: limits.readyWorkersKeptMs, freshMax: 1 };
 
 export class Readiness {
   readonly #broadcast: Broadcast;
-  readonly #asked: Coalesced<boolean>;
+  readonly #asked: CoalescedQuery<boolean>;
   /** Whether at least one worker has answered the present query with ready. */
   #ready = false;
 
   constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>) {
     this.#broadcast = new Broadcast(clock, members);
-    this.#asked = new Coalesced(clock, bounds, async () => {
+    this.#asked = new CoalescedQuery(clock, bounds, async () => {
       this.#ready = false;
       await this.#broadcast.ask(
         limits.readyWorkersMs,

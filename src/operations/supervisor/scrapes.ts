@@ -1,6 +1,6 @@
 /** Reads the metrics of all workers, whichever of them a scrape has reached. */
 import type { Clock } from '../../base/clock.ts';
-import { Coalesced } from '../../base/coalesced.ts';
+import { CoalescedQuery } from '../../base/coalesced-query.ts';
 import { limits } from '../../base/limits.ts';
 import { type Samples, metricsText, sumSamples } from '../../metrics/metrics.ts';
 import type { SupervisedWorker } from './member.ts';
@@ -14,12 +14,12 @@ const own = 0;
 export class Scrapes {
   readonly #broadcast: Broadcast;
   readonly #tally = new Tally();
-  readonly #scrape: Coalesced<string>;
+  readonly #scrape: CoalescedQuery<string>;
 
   /** `counted` returns the supervisor's own metrics. */
   constructor(clock: Clock, members: ReadonlySet<SupervisedWorker>, counted: () => Promise<Samples> = async () => []) {
     this.#broadcast = new Broadcast(clock, members);
-    this.#scrape = new Coalesced(clock, bounds, async () => {
+    this.#scrape = new CoalescedQuery(clock, bounds, async () => {
       this.#tally.receive(own, await counted());
       await this.#broadcast.ask(
         limits.workerMeasureMs,

@@ -1,7 +1,7 @@
 /** `fetch` for the client of OpenID Connect, over the client to all providers, with a bound on bytes and time. */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { isLoopback } from '../../base/oidc-settings.ts';
+import { isLoopback } from '../../base/config/oidc.ts';
 import type { ProviderHttp, ProviderListener } from '../client.ts';
 import { IssuerAway } from '../identity.ts';
 

@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { claimOf, type Claims } from '../../base/claims.ts';
 import { limits } from '../../base/limits.ts';
-import type { OidcSettings } from '../../base/oidc-settings.ts';
+import type { OidcSettings } from '../../base/config/oidc.ts';
 import type { ProviderHttp } from '../client.ts';
 import { IdentityRefused, IssuerAway, type Identity, type IdentityProvider, type SignInBinding } from '../identity.ts';
 import { issuerFetch, type Fetch } from './fetch.ts';

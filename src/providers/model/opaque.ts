@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { isNestedWithin, isObject, type Json } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
-import { keepNewest } from '../../base/newest.ts';
+import { evictOldest } from '../../base/evict-oldest.ts';
 
 /**
  * Names providers as their fields are kept for them: by dialect and endpoint. Every request asks, mostly for the same.
@@ -13,7 +13,7 @@ export function originsOf(provider: string): (baseUrl: string) => string {
     const found =
       known.get(baseUrl) ?? createHash('sha256').update(`${provider} ${baseUrl}`).digest('base64url').slice(0, 16);
     known.set(baseUrl, found);
-    keepNewest(known, limits.providerOriginsMax);
+    evictOldest(known, limits.providerOriginsMax);
     return found;
   };
 }

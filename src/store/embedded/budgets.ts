@@ -5,7 +5,7 @@
  */
 import * as bucketOf from '../../../machines/budget.ts';
 import type { Clock } from '../../base/clock.ts';
-import { ClockSettings } from '../../base/clock-settings.ts';
+import { ClockChanges } from '../../base/clock-changes.ts';
 import { limits } from '../../base/limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
 import { budgetNames, keyStanding, usedAtOf } from '../budgets.ts';
@@ -50,7 +50,7 @@ export class EmbeddedBudgets {
     { readonly workspaceId: string; readonly row: Partial<Record<BudgetName, string>> }
   >();
 
-  readonly #settings: ClockSettings | null;
+  readonly #clockChanges: ClockChanges | null;
 
   /**
    * `clock` gives the steps' times. Without it a clock that is set back goes unnoticed, and a level from the future
@@ -58,7 +58,7 @@ export class EmbeddedBudgets {
    */
   constructor(batcher: WriteBatcher, clock?: Clock) {
     this.#batcher = batcher;
-    this.#settings = clock === undefined ? null : new ClockSettings(clock);
+    this.#clockChanges = clock === undefined ? null : new ClockChanges(clock);
     batcher.beforeFlush((draft) => this.#write(draft));
   }
 
@@ -121,7 +121,7 @@ export class EmbeddedBudgets {
    * was set back. A clock that is set ahead refills.
    */
   #follow(): void {
-    const setMs = this.#settings?.readSetMs() ?? 0;
+    const setMs = this.#clockChanges?.readSetMs() ?? 0;
     if (setMs >= 0) return;
     for (const [key, { bucket, ceiling }] of this.#held)
       this.#held.set(key, { bucket: { ...bucket, at: bucket.at + setMs }, ceiling });

@@ -12,7 +12,7 @@ import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { bucketFullMs } from '../dump.ts';
-import { keepNewest } from '../../base/newest.ts';
+import { evictOldest } from '../../base/evict-oldest.ts';
 
 /** A budget of a key. */
 export interface BudgetPlace {
@@ -92,7 +92,7 @@ export class Debts {
     this.#debts.delete(name);
     if (passed) return;
     this.#debts.set(name, { place, ceiling, ...exchange, redisMs: bucket.at, bucket });
-    keepNewest(this.#debts, limits.redisDebtsMax);
+    evictOldest(this.#debts, limits.redisDebtsMax);
   }
 
   /**

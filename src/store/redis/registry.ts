@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { keepNewest } from '../../base/newest.ts';
+import { evictOldest } from '../../base/evict-oldest.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import { textOfReply } from './reply.ts';
@@ -54,7 +54,7 @@ export class Registry {
     await this.#link.runDurable('register', this.#roots.registry, { list: this.#list, workspace: workspaceId });
     this.#entered.delete(workspaceId);
     this.#entered.set(workspaceId, now + countsOnMs);
-    keepNewest(this.#entered, limits.redisRegistryMax);
+    evictOldest(this.#entered, limits.redisRegistryMax);
   }
 
   /** Removes the entry if it is still stale. */

@@ -38,8 +38,8 @@ const originForm = (target: string): string => {
 
 /** A request in this engine, answered or upgraded. */
 export class NodeRequest implements RequestHead, Cuttable {
-  /** Index in the list of the edge's open work; see `Member`. */
-  place = -1;
+  /** Index in the list of the edge's open work; see `SlotListItem`. */
+  slot = -1;
   readonly method: string;
   readonly path: string;
   readonly query: string;

@@ -45,8 +45,8 @@ export class NodeUpgrade extends NodeRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class NodeSocket implements Socket, Cuttable {
-  /** Index in the list of the edge's open work; see `Member`. */
-  place = -1;
+  /** Index in the list of the edge's open work; see `SlotListItem`. */
+  slot = -1;
   #shared: NodeShared;
   #connection: NetSocket;
   #listener: SocketListener;

@@ -43,8 +43,8 @@ export const bytewise = (text: string): string =>
  * A request in this engine, answered or upgraded. `HttpResponse` must not be touched once it was aborted or has ended.
  */
 export class UwsRequest implements RequestHead, Cuttable {
-  /** Index in the list of the edge's open work; see `Member`. */
-  place = -1;
+  /** Index in the list of the edge's open work; see `SlotListItem`. */
+  slot = -1;
   readonly method: string;
   readonly path: string;
   readonly query: string;

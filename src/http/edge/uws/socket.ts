@@ -59,8 +59,8 @@ export class UwsUpgrade extends UwsRequest implements Upgrade {
 
 /** A socket in this engine. */
 export class UwsSocket implements Socket, Cuttable {
-  /** Index in the list of the edge's open work; see `Member`. */
-  place = -1;
+  /** Index in the list of the edge's open work; see `SlotListItem`. */
+  slot = -1;
   #shared: UwsShared;
   #listener: SocketListener;
   /** Null before the socket is open and once it is closed. */

@@ -1,9 +1,9 @@
 /** An API key: recognised by its digest, charged against its budgets (contract 4 and 5). */
 import { Failure, refused, type Refusal } from '../../../base/errors.ts';
 import type { RequestHead } from '../../../base/edge.ts';
-import { realtimePath, routedPath } from '../../../base/fronts.ts';
+import { realtimePath, routedPath } from '../../paths.ts';
 import type { KeyActor, Keys } from '../../../host/keys.ts';
-import { promptly } from '../../../base/promptly.ts';
+import { thenSync } from '../../../base/then-sync.ts';
 import type { KeyCaller } from '../../request.ts';
 import type { Taken } from '../../../store/store.ts';
 import type { Course } from '../reply.ts';
@@ -15,7 +15,7 @@ export const byKey: CallerKind<KeyCaller> = {
     const text = presentedKey(head);
     // A key that the store cannot look up now may be known to this process: then the 503 answers a key, and has rate
     // headers (contract 5).
-    return promptly(host.keys.authenticate(text, course.requestId), callerOf, (reason) => {
+    return thenSync(host.keys.authenticate(text, course.requestId), callerOf, (reason) => {
       const actor = reason instanceof Failure ? null : host.keys.held(text);
       if (actor !== null) tellStanding(actor, course, host.keys);
       throw reason;
@@ -37,7 +37,7 @@ export const byKey: CallerKind<KeyCaller> = {
       throw reason;
     };
     try {
-      return promptly(host.keys.take(actor, route.budgets, course.requestId), charged, failed);
+      return thenSync(host.keys.take(actor, route.budgets, course.requestId), charged, failed);
     } catch (reason) {
       return failed(reason);
     }

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
-import { keepNewest } from '../../../base/newest.ts';
+import { evictOldest } from '../../../base/evict-oldest.ts';
 import type { ProviderHttp } from '../../client.ts';
 import type { ToolAccess } from '../../tool.ts';
 import type { McpConnection } from './connection.ts';
@@ -77,7 +77,7 @@ export class McpConnections {
         this.#legacy.delete(key);
       } else if (result.protocol.era === 'legacy' && !isLegacy) {
         this.#legacy.set(key, this.#clock.monotonic() + limits.toolEraMs);
-        keepNewest(this.#legacy, limits.providerOriginsMax);
+        evictOldest(this.#legacy, limits.providerOriginsMax);
       }
     });
     this.#evict();

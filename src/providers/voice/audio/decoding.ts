@@ -2,7 +2,7 @@
  * Decodes a caller's audio in any encoding of the socket, frame by frame, to the format of recognition: 16 kHz, mono,
  * 16 bits.
  */
-import { promptly } from '../../../base/promptly.ts';
+import { thenSync } from '../../../base/then-sync.ts';
 import type { Encoding } from '../../../base/audio-formats.ts';
 import { samplesOfALaw, samplesOfMuLaw } from './g711.ts';
 import { opusDecoder } from './opus.ts';
@@ -48,7 +48,7 @@ interface Source {
 
 /** Returns a decoder. Only the one for `opus` has to be loaded; it rejects if its package does not load. */
 export const audioDecoder = ({ encoding, sampleRate }: AudioFormat): AudioDecoder | Promise<AudioDecoder> =>
-  promptly(sourceOf(encoding, sampleRate), (source) => new Decoding(source));
+  thenSync(sourceOf(encoding, sampleRate), (source) => new Decoding(source));
 
 function sourceOf(encoding: Encoding, rate: number): Source | Promise<Source> {
   const nothing = (): void => {};

@@ -1,6 +1,6 @@
 /** The settings of OpenID Connect: each that is wrong or missing is named. */
 import t from 'tap';
-import { readConfig, SettingError } from '../../src/base/config.ts';
+import { readConfig, SettingError } from '../../../src/base/config.ts';
 
 const valid = {
   PARLEY_OIDC_ISSUER: 'https://id.example.com/realms/main',

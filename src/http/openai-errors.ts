@@ -2,8 +2,8 @@
  * Failures in the shape of OpenAI's API (contract 14): each has its usual code and sentence, with the status and type
  * that OpenAI's clients expect.
  */
-import type { ErrorRow, Refusal } from './errors.ts';
-import { jsonText } from './json.ts';
+import type { ErrorRow, Refusal } from '../base/errors.ts';
+import { jsonText } from '../base/json.ts';
 
 /** OpenAI's clients know no 422. */
 export const openaiStatus = (status: number): number => (status === 422 ? 400 : status);

@@ -1,15 +1,15 @@
-/** The list of members in flight. */
+/** The list of objects in flight. */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { Members, type Member } from '../../src/base/members.ts';
+import { SlotList, type SlotListItem } from '../../src/base/slot-list.ts';
 
-interface Named extends Member {
+interface Named extends SlotListItem {
   readonly name: string;
 }
 
-const named = (name: string): Named => ({ name, place: -1 });
-const namesOf = (members: Members<Named>): string =>
+const named = (name: string): Named => ({ name, slot: -1 });
+const namesOf = (members: SlotList<Named>): string =>
   members
     .all()
     .map(({ name }) => name)
@@ -17,7 +17,7 @@ const namesOf = (members: Members<Named>): string =>
     .join('');
 
 t.test('members are added and removed, in any order', async (t) => {
-  const members = new Members<Named>();
+  const members = new SlotList<Named>();
   const [a, b, c, d] = [named('a'), named('b'), named('c'), named('d')];
   for (const member of [a, b, c, d]) members.add(member);
   t.equal(namesOf(members), 'abcd');
@@ -36,7 +36,7 @@ t.test('members are added and removed, in any order', async (t) => {
 });
 
 t.test('a member added again is one member, and an object that is none is not removed', async (t) => {
-  const [members, others] = [new Members<Named>(), new Members<Named>()];
+  const [members, others] = [new SlotList<Named>(), new SlotList<Named>()];
   const [a, b] = [named('a'), named('b')];
   members.add(a);
   members.add(a);
@@ -51,7 +51,7 @@ t.test('a member added again is one member, and an object that is none is not re
 });
 
 t.test('an array of all members stays as it is', async (t) => {
-  const members = new Members<Named>();
+  const members = new SlotList<Named>();
   members.add(named('a'));
   const all = members.all();
   all.forEach((member) => members.delete(member));
@@ -66,10 +66,10 @@ t.test('an array of all members stays as it is', async (t) => {
 const program = `
   import { setImmediate } from 'node:timers/promises';
   import { getHeapSpaceStatistics } from 'node:v8';
-  import { Members } from './src/base/members.ts';
+  import { SlotList } from './src/base/slot-list.ts';
   const old = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === 'old_space').space_used_size;
-  const members = new Members();
-  const member = () => ({ place: -1, bulk: new Array(125).fill(0) });
+  const members = new SlotList();
+  const member = () => ({ slot: -1, bulk: new Array(125).fill(0) });
   members.add(member());
   gc();
   const before = old();

@@ -1,6 +1,6 @@
 /** A map that keeps the newest entries. */
 import t from 'tap';
-import { keepNewest } from '../../src/base/newest.ts';
+import { evictOldest } from '../../src/base/evict-oldest.ts';
 
 t.test('the newest are kept, and many are removed at a time', async (t) => {
   const map = new Map<string, number>();
@@ -10,7 +10,7 @@ t.test('the newest are kept, and many are removed at a time', async (t) => {
   const times = 100_000;
   for (let time = 0; time < times; time++) {
     map.set(String(time), time);
-    keepNewest(map, 1_000);
+    evictOldest(map, 1_000);
     if (map.size > 1_000) t.fail('too many');
   }
   t.ok(removals <= times / 125 + 1, `${removals} searches for the oldest`);

@@ -1,8 +1,8 @@
-/** The reference's texts on the fronts for clients of other protocols. */
+/** The reference's texts on the APIs for clients of other protocols. */
 import manifest from '../../../package.json' with { type: 'json' };
 import type { Area } from './entry.ts';
 
-export const fronts: Area = {
+export const protocols: Area = {
   name: 'Clients of other protocols',
   group: 'API',
   description:

@@ -1,10 +1,10 @@
-/** Notices that the wall clock was set: it then moves otherwise than the monotonic clock does. */
+/** Detects changes of the wall clock: it then differs from the monotonic clock. */
 import type { Clock } from './clock.ts';
 
 /** Milliseconds by which two readings of a clock that was not set may differ. */
 const noiseMs = 10;
 
-export class ClockSettings {
+export class ClockChanges {
   readonly #clock: Clock;
   /** Milliseconds by which the wall clock leads the monotonic clock. */
   #leadMs: number;

@@ -1,17 +1,17 @@
 /** A query that many callers make: one runs at a time, and calls that come meanwhile or soon after share its answer. */
 import type { Clock } from './clock.ts';
 
-export interface CoalescedBounds {
+export interface CoalescingBounds {
   /** Milliseconds for which an answer is reused, from its arrival. */
   readonly keptMs: number;
   /** Number of queries that may run one after another without that wait; each `keptMs` gives one of them back. */
   readonly freshMax: number;
 }
 
-export class Coalesced<T> {
+export class CoalescedQuery<T> {
   readonly #clock: Clock;
   readonly #ask: () => Promise<T>;
-  readonly #bounds: CoalescedBounds;
+  readonly #bounds: CoalescingBounds;
   #answer: Promise<T> | null = null;
   #inFlight = false;
   /** Whether the answer of the query in flight is not to be reused. */
@@ -19,7 +19,7 @@ export class Coalesced<T> {
   /** When all of `freshMax` are available again, in monotonic milliseconds. */
   #freshAt = -Infinity;
 
-  constructor(clock: Clock, bounds: CoalescedBounds, ask: () => Promise<T>) {
+  constructor(clock: Clock, bounds: CoalescingBounds, ask: () => Promise<T>) {
     this.#clock = clock;
     this.#bounds = bounds;
     this.#ask = ask;

@@ -1,5 +1,5 @@
 /** The settings of traces, which are OpenTelemetry's own variables (contract 16). */
-import { limits } from './limits.ts';
+import { limits } from '../limits.ts';
 import { SettingError } from './setting-error.ts';
 
 export interface TraceSettings {

@@ -1,6 +1,6 @@
 /** The settings of OpenID Connect (contract 22): an issuer, this server's client there, and roles by claims. */
 import { isIP } from 'node:net';
-import { roles, type Role } from './roles.ts';
+import { roles, type Role } from '../roles.ts';
 import { SettingError } from './setting-error.ts';
 
 /** A rule of `PARLEY_OIDC_ROLES`: people with this value of this claim have this role. */
