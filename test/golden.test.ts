@@ -8,6 +8,8 @@ import type { Config } from '../src/base/config.ts';
 import { Host } from '../src/host.ts';
 import { resealSecrets } from '../src/operations/resealing.ts';
 import type { Store } from '../src/store/store.ts';
+import { unpackRow } from '../src/store/codec.ts';
+import { rowOf } from '../src/store/dump/text.ts';
 import { openVault } from '../src/access/vault.ts';
 import { messageView, usageCountsView } from '../src/conversation/views.ts';
 import { openHouse } from './api/house.ts';
@@ -59,6 +61,12 @@ for (const version of versions) {
         );
       }
     }
+  });
+
+  t.test(`${version}, a row of the audit`, async (t) => {
+    const { record, stored, exported } = JSON.parse(readFileSync(join(folder, 'audit.json'), 'utf8'));
+    t.same(unpackRow(Buffer.from(stored, 'base64')), { record, version: 1 }, 'as an embedded store keeps it');
+    t.same(rowOf(exported), { type: 'audit', record }, 'as an export has it');
   });
 
   t.test(`${version}, served`, (t) => served(t, folder));

@@ -47,6 +47,7 @@ const plurals: Readonly<Record<string, string>> = {
   history: 'histories',
   memory: 'remembered requests',
   usage: 'usage rows',
+  audit: 'audit rows',
 };
 
 /** `3 rows: 1 workspace, 2 keys` */

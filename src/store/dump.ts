@@ -1,8 +1,9 @@
 /**
  * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports
- * a workspace's rows together and in one order: the workspace, its assistants, credentials, tools, webhooks and keys, each
- * session with its messages (a turn after its own message), the remembered requests, and the usage. The history of an
- * actor follows its own row.
+ * a workspace's rows together and in one order: the workspace, its assistants, credentials, tools, webhooks and keys,
+ * each session with its messages (a turn after its own message), the remembered requests, the usage, and its rows of the
+ * audit. The history of an actor follows its own row. The audit of workspaces, of people and of removed workspaces comes
+ * last.
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and
  * slot are void, and the first process that serves the other store seals it as partial. Rows without effect are left
@@ -11,6 +12,7 @@
  */
 import type {
   Assistant,
+  AuditEntry,
   CatalogKind,
   CatalogRecords,
   Credential,
@@ -32,6 +34,8 @@ import type {
 } from './store.ts';
 import { budgetNames, type Buckets } from './budgets.ts';
 import { sessionShape } from './shapes.ts';
+import { installation } from './records.ts';
+import { auditOfWorkspaces } from './records/audit.ts';
 import { usageFields } from './usage.ts';
 import type { Grain } from './usage.ts';
 
@@ -135,6 +139,12 @@ export interface UsageRow {
   readonly counts: UsageCounts;
 }
 
+/** A row of the audit. Such rows never change. */
+export interface AuditRow {
+  readonly type: 'audit';
+  readonly record: AuditEntry;
+}
+
 export type DumpRow =
   | WorkspaceRow
   | AssistantRow
@@ -147,7 +157,8 @@ export type DumpRow =
   | MessageRow
   | TurnRow
   | MemoryRow
-  | UsageRow;
+  | UsageRow
+  | AuditRow;
 
 /** A store that can be exported. */
 export interface DumpSource {
@@ -215,8 +226,10 @@ export const bucketFullMs = 120_000;
 
 /** The rows of all workspaces, in the common order. */
 export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerator<DumpRow> {
+  const living = new Set<string>();
   for await (const workspace of holdings.records('workspace', '')) {
     const { id } = workspace.record;
+    living.add(id);
     yield { type: 'workspace', ...workspace };
     for await (const assistant of holdings.records('assistant', id)) {
       yield { type: 'assistant', ...assistant };
@@ -241,7 +254,18 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
     for await (const record of holdings.memories(id))
       if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };
     yield* holdings.usage(id);
+    yield* auditRows(holdings, id);
   }
+  yield* auditRows(holdings, installation);
+  yield* auditRows(holdings, auditOfWorkspaces);
+  const removed = new Set<string>();
+  for await (const { record } of holdings.records('audit_entry', auditOfWorkspaces))
+    if (!living.has(record.objectId)) removed.add(record.objectId);
+  for (const id of removed) yield* auditRows(holdings, id);
+}
+
+async function* auditRows(holdings: Holdings, place: string): AsyncGenerator<AuditRow> {
+  for await (const { record } of holdings.records('audit_entry', place)) yield { type: 'audit', record };
 }
 
 /** An actor's history, if it has one. */

@@ -15,6 +15,8 @@ import type {
   Workspace,
 } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/store.ts';
+import { installation } from '../../store/records.ts';
+import { auditOfWorkspaces } from '../../store/records/audit.ts';
 import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../../access/vault.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
@@ -35,8 +37,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
-      for (const kind of ['assistant', 'key'] as const)
-        await records.catalog.list(kind, id, { limit: limits.listMax, after: null, order: 'desc' });
+      for (const kind of ['assistant', 'key', 'audit_entry'] as const) await newestOf(records, kind, id);
       await records.sessions.list(
         id,
         { assistantIds: null, status: null, activeSince: 0, now: 0 },
@@ -46,6 +47,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
       tools.push(...(await firstOf(records, 'tool', id)));
       webhooks.push(...(await firstOf(records, 'webhook', id)));
     }
+    for (const place of [installation, auditOfWorkspaces]) await newestOf(records, 'audit_entry', place);
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     const advice =
@@ -72,6 +74,9 @@ function counted(workspaces: number): string {
     ? `${workspaces} workspaces read well`
     : `the first ${workspaces} workspaces read well`;
 }
+
+const newestOf = ({ catalog }: Records, kind: CatalogKind, workspaceId: string) =>
+  catalog.list(kind, workspaceId, { limit: limits.listMax, after: null, order: 'desc' });
 
 async function firstOf<K extends CatalogKind>(
   { catalog }: Records,

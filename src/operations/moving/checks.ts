@@ -58,6 +58,8 @@ export class RowOrder {
     if (row.type === 'workspace')
       return this.#workspaces.has(row.record.id) ? `the ${nameOf(row)} is in the file twice` : null;
     const workspaceId = 'workspaceId' in row ? row.workspaceId : row.record.workspaceId;
+    // The audit of workspaces, of people and of removed workspaces follows none.
+    if (row.type === 'audit' && !this.#workspaces.has(workspaceId)) return null;
     if (workspaceId !== this.#workspace) return `the ${nameOf(row)} does not follow its workspace ${workspaceId}`;
     const session = row.type === 'message' ? row.sessionId : row.type === 'turn' ? row.record.sessionId : null;
     if (session !== null && session !== this.#session)

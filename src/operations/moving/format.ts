@@ -12,7 +12,7 @@ import { rowOf, RowProblem } from '../../store/dump/text.ts';
 import { RowOrder, rowProblem } from './checks.ts';
 
 /** Raised when rows must be read differently; a version reads every format up to its own. */
-export const dumpFormat = 2;
+export const dumpFormat = 3;
 
 const Header = Type.Object({
   type: Type.Literal('header'),

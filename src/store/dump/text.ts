@@ -4,11 +4,14 @@ import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
 import { limits, linkLimitNames } from '../../base/limits.ts';
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
+import { roles } from '../../base/roles.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
 import type {
   AskedModel,
   Assistant,
+  AuditChange,
+  AuditEntry,
   Credential,
   FallbackModel,
   Feedback,
@@ -439,6 +442,20 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     counts: Type.Object(
       Object.fromEntries(usageFields.map((name, at) => [name, at < firstCounts ? Whole() : Type.Optional(Whole())])),
     ),
+  }),
+  audit: row('audit', {
+    record: Type.Object({
+      ...held,
+      at: Seconds(),
+      by: Type.Object({ id: Name(), name: Text(), role: OneOf(...roles), address: Nullable(Text()) }),
+      action: Name(),
+      objectType: Name(),
+      objectId: Name(),
+      inWorkspaceId: Nullable(Name()),
+      changes: Type.Array(
+        Type.Object({ path: Name(), before: Type.Unknown(), after: Type.Unknown() } satisfies Fields<AuditChange>),
+      ),
+    } satisfies Fields<AuditEntry>),
   }),
 };
 

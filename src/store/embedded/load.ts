@@ -10,6 +10,7 @@ import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, TurnRow } f
 import type { Engine } from '../engine.ts';
 import { moveRow } from '../moves.ts';
 import { usageFields } from '../usage.ts';
+import { putAudit } from './audit.ts';
 import type { FlightRow } from './flights.ts';
 import * as keys from './keys.ts';
 import { Draft } from '../write-batcher.ts';
@@ -100,6 +101,8 @@ function put(draft: Draft, row: DumpRow): void {
         keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start),
         usageFields.map((field) => row.counts[field] ?? 0),
       );
+    case 'audit':
+      return putAudit(draft, row.record);
   }
 }
 

@@ -145,7 +145,10 @@ export class RedisTarget implements DumpTarget {
           ...place,
           counts: usageFields.map((field) => counts[field] ?? 0).join(','),
         });
+        return;
       }
+      case 'audit':
+        return this.#record(this.#roots.workspace(row.record.workspaceId), 'audit_entry', { ...row, version: 1 });
     }
   }
 

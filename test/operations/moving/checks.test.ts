@@ -115,6 +115,11 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['workspace', record('name', ''), 'name'],
   ['workspace', record('createdAt', 1e15), 'createdAt'],
   ['workspace', record('id', 'wks_1'), 'record.id'],
+  ['audit', record('id', 'aud_1'), 'record.id'],
+  ['audit', record('workspaceId', 'elsewhere'), 'record.workspaceId'],
+  ['audit', record('inWorkspaceId', 'elsewhere'), 'record.inWorkspaceId'],
+  ['audit', record('by.role', 'nobody'), 'record.by.role'],
+  ['audit', record('changes', [{ path: 'name' }]), 'record.changes.0'],
   ['assistant', record('link.origins', ['not a url']), 'link.origins'],
   ['assistant', record('link.origins', ['https://a.example', 'javascript:alert(1)']), 'link.origins'],
   ['assistant', record('link.origins', ['https://a.example/path']), 'link.origins'],
@@ -295,7 +300,7 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
     t.equal(rows, lines.length - 2);
   }
   const types = new Set(lines.slice(1, -1).map((line) => JSON.parse(line).type));
-  t.equal(types.size, 12, [...types].join());
+  t.equal(types.size, 13, [...types].join());
 });
 
 t.test('an import refuses a row that the API refuses, names its line and field, and stores no row', async (t) => {

@@ -204,8 +204,8 @@ t.test('a file that was cut or changed is refused before anything is written', a
     ['another file', ['{"log":1}'], /its first line is not a header/],
     [
       'a later format',
-      changed(0, '"format":2', '"format":3'),
-      /^The file has format 3, of parley 1\.2\.3; this version reads formats up to 2\. Import it with that version/,
+      changed(0, '"format":3', '"format":4'),
+      /^The file has format 4, of parley 1\.2\.3; this version reads formats up to 3\. Import it with that version/,
     ],
     ['a broken header', changed(0, '"id":', '"no":'), /^The header on line 1/],
   ];

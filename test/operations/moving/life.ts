@@ -2,7 +2,19 @@
  * A store that has lived: everything it can hold, by the verbs that a server uses, and everything that can be asked of
  * it.
  */
-import type { Fence, FinishTurn, Key, Session, Store, TurnPlace, WithdrawTurn } from '../../../src/store/store.ts';
+import { installation } from '../../../src/store/records.ts';
+import { auditOfWorkspaces } from '../../../src/store/records/audit.ts';
+import type {
+  Fence,
+  FinishTurn,
+  Key,
+  Session,
+  SignInLink,
+  Store,
+  TurnPlace,
+  WithdrawTurn,
+} from '../../../src/store/store.ts';
+import { auditRow } from '../../store/contract/audit.ts';
 import {
   assistant,
   at,
@@ -131,6 +143,18 @@ async function longTalk(scene: Scene): Promise<Session> {
   return session;
 }
 
+/** A row about a workspace itself. */
+const auditOf = (id: string) =>
+  auditRow(auditOfWorkspaces, { objectType: 'workspace', objectId: id, inWorkspaceId: id });
+
+const signInLink: SignInLink = {
+  id: 'a digest',
+  workspaceId: installation,
+  operator: 'o',
+  name: 'Ada',
+  expiresAt: 1,
+};
+
 /** Creates the console's records: each kind in each state, and a workspace that was removed. */
 async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene): Promise<Key[]> {
   const { catalog } = store;
@@ -140,7 +164,9 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   const removed = workspace();
   await catalog.create('workspace', removed);
   await catalog.create('assistant', assistant(removed.id));
-  await catalog.remove('workspace', removed.id, removed.id);
+  await catalog.create('credential', credential(removed.id), undefined, auditRow(removed.id));
+  await catalog.remove('workspace', removed.id, removed.id, auditOf(removed.id));
+  await catalog.create('sign_in_link', signInLink, undefined, auditRow(installation, { inWorkspaceId: null }));
 
   await catalog.create(
     'assistant',
@@ -160,6 +186,18 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   );
   await catalog.create('tool', tool(workspaceId));
   await catalog.create('webhook', webhook(workspaceId));
+  await catalog.replace(
+    'workspace',
+    workspace({ id: workspaceId, name: 'Renamed', retentionDays: 7 }),
+    2,
+    undefined,
+    auditOf(workspaceId),
+  );
+  const tested = auditRow(workspaceId, {
+    action: 'test',
+    changes: [{ path: 'link', before: { '': [1] }, after: '👋' }],
+  });
+  await catalog.create('audit_entry', tested);
   const keys = [
     key(workspaceId),
     key(workspaceId, { assistantIds: [assistantId], name: 'restricted' }),
@@ -232,6 +270,8 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   return [silent, speaking, stopped, orphan, calling, spoken, hidden].map(({ place }) => place);
 }
 
+const auditAt = async (store: Store, place: string) => (await store.catalog.list('audit_entry', place, page())).items;
+
 /** All that can be asked without changing anything. */
 export async function answers(store: Store, { scene, keys, sessionIds, flying, finishing }: Life): Promise<unknown> {
   const { workspaceId, assistantId, nowMs, now } = scene;
@@ -256,6 +296,7 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
       await listed('tool'),
       await listed('webhook'),
     ],
+    audit: await Promise.all([workspaceId, installation, auditOfWorkspaces].map((place) => auditAt(store, place))),
     versions: [
       await store.catalog.read('workspace', workspaceId, workspaceId),
       await store.catalog.read('assistant', workspaceId, assistantId),

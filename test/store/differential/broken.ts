@@ -71,6 +71,12 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
   ],
   'a turn that settles no limits': ['finish-turn', 'settle_limits(settled_at)\n', '\n'],
   'a withdrawn turn that gives nothing back': ['withdraw-turn', 'settle_limits(settled_at)\n', '\n'],
+  'a turn begun without its row in the audit': ['begin-turn', 'put_audit(audit_id, audit)', ''],
+  'a row in the audit of a record that exists': [
+    'create-record',
+    "if redis.call('HEXISTS', at(kind), id) == 1 then return 0 end",
+    "put_audit(audit_id, audit)\nif redis.call('HEXISTS', at(kind), id) == 1 then return 0 end",
+  ],
   'a withdrawal that leaves no history': ['withdraw-turn', "put_move('session', session, move)", ''],
   'a history with the message that is being written': ['read-recent-messages', 'if points >= 0 then', 'if true then'],
 };

@@ -1,5 +1,6 @@
 /** The calls on a store's catalog. */
-import type { Catalog } from '../../../src/store/store.ts';
+import { auditOfWorkspaces } from '../../../src/store/records/audit.ts';
+import type { AuditEntry, Catalog } from '../../../src/store/store.ts';
 import type { Drawn } from './drawn.ts';
 import { chosen, Known, publicIdOf, slugs } from './known.ts';
 import type { Call } from './steps.ts';
@@ -14,9 +15,21 @@ const call = (verb: keyof Catalog, args: readonly unknown[], learn?: Call['learn
 
 type Make = (known: Known, drawn: Drawn) => Promise<Call> | Call;
 
+/** The row of a change: one about a workspace is with the list of workspaces. */
+function auditOf(known: Known, kind: string, workspaceId: string, drawn: Drawn): AuditEntry | undefined {
+  const row = known.audit(kind === 'workspace' ? auditOfWorkspaces : workspaceId, drawn);
+  return row && kind === 'workspace' ? { ...row, objectType: kind, objectId: workspaceId } : row;
+}
+
 const create: Make = (known, drawn) => {
   const kind = known.kind(drawn.which);
-  return call('create', [kind, known.record(kind, known.workspaceId(drawn.lasts), drawn), known.move(1, drawn)]);
+  const workspaceId = known.workspaceId(drawn.lasts);
+  return call('create', [
+    kind,
+    known.record(kind, workspaceId, drawn),
+    known.move(1, drawn),
+    auditOf(known, kind, workspaceId, drawn),
+  ]);
 };
 
 const replace: Make = async (known, drawn) => {
@@ -29,15 +42,21 @@ const replace: Make = async (known, drawn) => {
     record,
     chosen([version, version + 1, version - 1], drawn.near),
     known.move(version + 1, drawn),
+    auditOf(known, kind, workspaceId, drawn),
   ]);
 };
 
-const remove: Make = (known, { which, lasts, pick, near }) => {
+const remove: Make = (known, drawn) => {
+  const { which, lasts, pick, near } = drawn;
   const workspaceId = known.workspaceId(lasts);
   // A whole workspace seldom: nothing else would last.
   const kind = near === 3 ? 'workspace' : known.kind(1 + (which % 3));
   const id = kind === 'workspace' ? workspaceId : known.catalogId(kind, pick);
-  return call('remove', [kind, workspaceId, id], (removed: boolean) => void (removed && known.removed(id)));
+  return call(
+    'remove',
+    [kind, workspaceId, id, auditOf(known, kind, workspaceId, drawn)],
+    (removed: boolean) => void (removed && known.removed(id)),
+  );
 };
 
 export const catalogSteps = {

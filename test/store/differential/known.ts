@@ -3,6 +3,7 @@
  * truth.
  */
 import type {
+  AuditEntry,
   BeginTurn,
   CatalogKind,
   CatalogRecords,
@@ -64,6 +65,7 @@ export class Known {
   readonly turns: KnownTurn[] = [];
   readonly #truth: Store;
   #made = 0;
+  #audited = 0;
   /** Number of retired ids, by kind and place: a removed record never comes back under its id. */
   readonly #removed = new Map<string, number>();
 
@@ -125,6 +127,22 @@ export class Known {
       webhook: () => webhook(workspaceId, { id, url: text }),
     };
     return make[kind]() as CatalogRecords[K];
+  }
+
+  /** The row in the audit that the console writes with some steps. Its ids are numbered apart from the others. */
+  audit(workspaceId: string, { flag, text }: Pick<Drawn, 'flag' | 'text'>): AuditEntry | undefined {
+    if (!flag) return undefined;
+    return {
+      id: `aud_${String(++this.#audited).padStart(6, '0')}`,
+      workspaceId,
+      at: this.now,
+      by: { id: 'prs_1', name: text, role: 'owner', address: null },
+      action: 'update',
+      objectType: 'assistant',
+      objectId: 'asst_1',
+      inWorkspaceId: workspaceId,
+      changes: [{ path: 'name', before: text, after: [text] }],
+    };
   }
 
   /** The move that a host writes with a step. */

@@ -4,6 +4,7 @@
 import { takeStep, type StepName, type Steps } from '../../../src/store/steps.ts';
 import type {
   AskedLimit,
+  AuditEntry,
   AppendOutput,
   Basis,
   BeginTurn,
@@ -129,6 +130,7 @@ const createSession: Make = (known, drawn) => {
     ...(session.channel === 'console' && { trialsMax: 1 }),
     nowMs: known.nowMs,
     move: known.move(1, drawn),
+    audit: known.audit(session.workspaceId, drawn),
   };
   return call(
     'createSession',
@@ -240,8 +242,19 @@ const saveSession: Make = async (known, drawn) => {
   ] as const;
   return drawn.lasts > 1
     ? call('saveSession', false, [...given])
-    : call('saveSession', true, [...given, settledOf(known, drawn), known.nowMs]);
+    : call('saveSession', true, [
+        ...given,
+        settledOf(known, drawn),
+        known.nowMs,
+        known.audit(record.workspaceId, drawn),
+      ]);
 };
+
+/** The row in the audit of a step that leaves out the field without one. */
+function audited(known: Known, workspaceId: string, drawn: Drawn): { readonly audit?: AuditEntry } {
+  const audit = known.audit(workspaceId, drawn);
+  return audit === undefined ? {} : { audit };
+}
 
 /** A session that a request has made, with the memory of that request or another. */
 const discardSession: Make = async (known, drawn) => {
@@ -273,9 +286,10 @@ const erasureOf = (known: Known, { which, near }: Drawn, sessionId: string): Era
     ? { workspaceId: known.workspaceId(which), kind: 'visitor', id: `vis_${which % 2}` }
     : { workspaceId: known.workspaceId(which), kind: 'session', id: sessionId };
 
-const beginErasure = ofSession((known, drawn, [, id]) =>
-  call('beginErasure', true, [erasureOf(known, drawn, id), known.nowMs]),
-);
+const beginErasure = ofSession((known, drawn, [, id]) => {
+  const erasure = erasureOf(known, drawn, id);
+  return call('beginErasure', true, [erasure, known.nowMs, known.audit(erasure.workspaceId, drawn)]);
+});
 const eraseSession = ofSession((known, drawn, [workspaceId, id]) =>
   call('eraseSession', true, [{ ...erasureOf(known, drawn, id), workspaceId }, id]),
 );
@@ -336,6 +350,7 @@ const beginTurn: Make = async (known, drawn) => {
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
     ...(drawn.flag && drawn.near < 3 && { released: drawn.near - 1 }),
     move: known.move(version + 1, drawn),
+    ...audited(known, session.workspaceId, drawn),
   };
   const place = { workspaceId: session.workspaceId, sessionId: session.id, turnId };
   return call('beginTurn', true, [step], ({ outcome, fence }) => {
@@ -418,9 +433,11 @@ const stepTurn = ofTurn((_, drawn, turn) => {
   ]);
 });
 
-const requestStop = ofTurn((known, { which, lasts }, { place }) => {
+const requestStop = ofTurn((known, drawn, { place }) => {
+  const { which, lasts } = drawn;
   const reason = chosen<StopRequest>(['aborted', 'expired'], which);
-  return call('requestStop', true, [place, reason, known.nowMs + chosen([1_000, 0, 100, 600_000], lasts), known.nowMs]);
+  const leaseUntilMs = known.nowMs + chosen([1_000, 0, 100, 600_000], lasts);
+  return call('requestStop', true, [place, reason, leaseUntilMs, known.nowMs, known.audit(place.workspaceId, drawn)]);
 });
 
 const takeOverTurn = ofTurn((known, drawn, turn) => {
@@ -492,6 +509,7 @@ const finishTurn = ofTurn(async (known, drawn, turn) => {
     nowMs: known.nowMs,
     ...(drawn.lasts > 2 && { settled: settledOf(known, drawn) }),
     move: known.move(version + 1, drawn),
+    ...audited(known, turn.place.workspaceId, drawn),
   };
   return call('finishTurn', true, [step], over(turn));
 });

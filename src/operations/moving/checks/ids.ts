@@ -2,6 +2,8 @@
 import type { IdPrefix } from '../../../base/ids.ts';
 import { keyIdOf } from '../../../host/keys.ts';
 import type { DumpRow } from '../../../store/dump.ts';
+import { installation } from '../../../store/records.ts';
+import { auditOfWorkspaces } from '../../../store/records/audit.ts';
 
 const made = /^([a-z]{2,4})_[0-9a-hjkmnp-tv-z]{26}$/;
 
@@ -54,6 +56,15 @@ const turnIds = ({ record, flight }: Row<'turn'>): Named[] => [
   ...callIds('flight.calls', flight?.calls),
 ];
 
+/** Checks the place of a row: a workspace, or one of the two places outside of workspaces. */
+const auditIds = ({ record }: Row<'audit'>): Named[] => [
+  ['record.id', record.id, 'aud'],
+  ['record.workspaceId', isOutside(record.workspaceId) ? null : record.workspaceId, 'wks'],
+  ['record.inWorkspaceId', record.inWorkspaceId, 'wks'],
+];
+
+const isOutside = (place: string): boolean => place === installation || place === auditOfWorkspaces;
+
 function idsOf(row: DumpRow): Named[] {
   switch (row.type) {
     case 'workspace':
@@ -83,6 +94,8 @@ function idsOf(row: DumpRow): Named[] {
         ['assistantId', row.assistantId, 'asst'],
         ['keyId', row.keyId, 'key'],
       ];
+    case 'audit':
+      return auditIds(row);
   }
 }
 
