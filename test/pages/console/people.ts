@@ -7,6 +7,7 @@ import { findings, settled, within, type Console, type Furnished } from './conso
 
 export async function people(t: Test, console: Console, full: Furnished): Promise<void> {
   await within(t, console, 'an owner invites a colleague with a role, changes it, and blocks the colleague', invited);
+  await within(t, console, 'a long name fits every dialog, and a phone shows what tells people apart', longNames);
   for (const role of roles)
     await t.test(`the console shows only what the role ${role} permits`, (t) => shownTo(t, console, full, role));
 }
@@ -58,6 +59,30 @@ async function invited(t: Test, page: Page, console: Console): Promise<void> {
   await row.getByRole('button', { name: 'Unblock Edith' }).click();
   await dialog.getByRole('button', { name: 'Unblock' }).click();
   await row.getByRole('button', { name: 'Block Edith' }).waitFor();
+}
+
+async function longNames(t: Test, page: Page, console: Console): Promise<void> {
+  const { house } = console;
+  const name = 'W'.repeat(60);
+  const link = (await house.console('/sign-in-links', { body: { name, role: 'viewer' } })).json;
+  const { page: theirs, context } = await signedIn(console, link.url);
+  const { id } = (await theirs.evaluate(`fetch('/console/api/me').then((answer) => answer.json())`)) as { id: string };
+  await page.setViewportSize({ width: 360, height: 900 });
+  await page.goto(console.url('people'));
+  for (const button of ['Change the role of', 'Block', 'End the sign-in of']) {
+    await page.getByRole('button', { name: `${button} ${name}` }).click();
+    const dialog = page.getByRole('dialog');
+    t.equal(await dialog.evaluate((it) => it.scrollWidth - it.clientWidth), 0, `${button}: the dialog fits`);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+  }
+  const signIn = page.getByRole('table', { name: 'Sign-ins' }).getByRole('row').filter({ hasText: name });
+  t.match(await signIn.locator('small').innerText(), /Chrome.* · 127\.0\.0\.1 · /);
+  await house.console(`/people/${id}`, { method: 'PATCH', body: { blocked: true } });
+  await page.reload();
+  const person = page.getByRole('table', { name: 'People' }).getByRole('row').filter({ hasText: name });
+  t.match(await person.locator('small').innerText(), /^blocked · viewer · /);
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await context.close();
 }
 
 const navigationOf = (page: Page): Promise<string[]> =>

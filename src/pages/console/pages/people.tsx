@@ -48,8 +48,8 @@ export default function People() {
           <strong title={name}>{name}</strong>
           {id === person.value?.id && <span class="soft"> · you</span>}
           <small>
+            {blocked && 'blocked · '}
             {role} · {workspaceName(workspace)}
-            {blocked && ' · blocked'}
           </small>
         </>
       ),
@@ -65,7 +65,11 @@ export default function People() {
       name: 'In',
       width: 'minmax(0, 1fr)',
       wide: true,
-      cell: ({ workspace_id: id }) => <span class="soft">{workspaceName(id)}</span>,
+      cell: ({ workspace_id: id }) => (
+        <span class="soft" title={workspaceName(id)}>
+          {workspaceName(id)}
+        </span>
+      ),
     },
     {
       name: 'Signs in by',
@@ -78,7 +82,9 @@ export default function People() {
       width: '96px',
       numeric: true,
       wide: true,
-      cell: ({ last_seen_at: at }) => (at === null ? <span class="soft">never</span> : <Ago at={at} />),
+      // Requests with the operator token are not counted as presence.
+      cell: ({ last_seen_at: at, source }) =>
+        at !== null ? <Ago at={at} /> : <span class="soft">{source === 'token' ? '–' : 'never'}</span>,
     },
     {
       name: 'Change',

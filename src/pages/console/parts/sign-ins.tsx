@@ -30,10 +30,13 @@ export function SignIns() {
     {
       name: 'Person',
       width: 'minmax(0, 1fr)',
-      cell: ({ name, current }) => (
+      cell: ({ name, current, agent, address, last_seen_at: at }) => (
         <>
-          <strong>{name}</strong>
+          <strong title={name}>{name}</strong>
           {current && <span class="soft"> · this browser</span>}
+          <small>
+            {browserOf(agent)} · {address} · <Ago at={at} />
+          </small>
         </>
       ),
     },
@@ -57,7 +60,7 @@ export function SignIns() {
     { name: 'Ends', width: '112px', numeric: true, wide: true, cell: ({ expires_at: at }) => <MomentText at={at} /> },
     {
       name: 'Change',
-      width: '96px',
+      width: '64px',
       numeric: true,
       cell: (one) => (
         <span class="acts">
@@ -84,7 +87,7 @@ export function SignIns() {
         label="Sign-ins"
         columns={columns}
         list={list}
-        empty={<Empty name="Nobody is signed in">Who calls with the operator token is not listed here.</Empty>}
+        empty={<Empty name="Nobody is signed in">Requests with the operator token are not listed here.</Empty>}
       />
       <p class="acts">
         <button type="button" class="quiet" onClick={() => setEnding('everywhere')}>
