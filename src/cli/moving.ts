@@ -53,7 +53,7 @@ const plurals: Readonly<Record<string, string>> = {
 /** `3 rows: 1 workspace, 2 keys` */
 export function countsText(rows: number, counts: Readonly<Record<string, number>>): string {
   const kinds = Object.entries(counts).map(
-    ([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`)}`,
+    ([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`).replaceAll('_', ' ')}`,
   );
   return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
 }

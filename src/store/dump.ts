@@ -1,9 +1,9 @@
 /**
  * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports
- * a workspace's rows together and in one order: the workspace, its assistants, credentials, tools, webhooks and keys,
- * each session with its messages (a turn after its own message), the remembered requests, the usage, and its rows of the
- * audit. The history of an actor follows its own row. The audit of workspaces, of people and of removed workspaces comes
- * last.
+ * a workspace's rows together and in one order: the workspace, its assistants, their versions, credentials, tools,
+ * webhooks and keys, each session with its messages (a turn after its own message), the remembered requests, the usage,
+ * and its rows of the audit. The history of an actor follows its own row. The audit of workspaces, of people and of
+ * removed workspaces comes last.
  *
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and
  * slot are void, and the first process that serves the other store seals it as partial. Rows without effect are left
@@ -12,6 +12,7 @@
  */
 import type {
   Assistant,
+  AssistantVersion,
   AuditEntry,
   CatalogKind,
   CatalogRecords,
@@ -51,6 +52,10 @@ export interface WorkspaceRow extends Versioned<Workspace> {
 
 export interface AssistantRow extends Versioned<Assistant> {
   readonly type: 'assistant';
+}
+
+export interface AssistantVersionRow extends Versioned<AssistantVersion> {
+  readonly type: 'assistant_version';
 }
 
 export interface CredentialRow extends Versioned<Credential> {
@@ -148,6 +153,7 @@ export interface AuditRow {
 export type DumpRow =
   | WorkspaceRow
   | AssistantRow
+  | AssistantVersionRow
   | CredentialRow
   | ToolRow
   | WebhookRow
@@ -240,6 +246,7 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
         await holdings.moves('assistant', id, assistant.record.id),
       );
     }
+    for await (const made of holdings.records('assistant_version', id)) yield { type: 'assistant_version', ...made };
     for await (const credential of holdings.records('credential', id)) yield { type: 'credential', ...credential };
     for await (const tool of holdings.records('tool', id)) yield { type: 'tool', ...tool };
     for await (const webhook of holdings.records('webhook', id)) yield { type: 'webhook', ...webhook };

@@ -8,11 +8,16 @@ import { aliasKey } from '../base/text.ts';
 import type { AuditedStep, AuditEntry } from './records/audit.ts';
 import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
+import type { VersionedSettings } from './records/settings.ts';
+import type { AssistantVersion, Release } from './records/versions.ts';
 import type { Webhook } from './records/webhooks.ts';
 
 export type * from './records/audit.ts';
 export type * from './records/key-limits.ts';
+export type * from './records/settings.ts';
 export type * from './records/tools.ts';
+export type * from './records/usage.ts';
+export type * from './records/versions.ts';
 export type * from './records/webhooks.ts';
 
 /** A stored snapshot of a machine: its version, state and context. Stores on disk pack it with msgpackr. */
@@ -101,43 +106,6 @@ export interface Workspace {
   readonly updatedAt: number;
 }
 
-export interface VisitorField {
-  readonly name: string;
-  readonly label: string;
-  readonly type: 'text' | 'email' | 'number' | 'boolean';
-  readonly required: boolean;
-}
-
-export interface ModelSettings {
-  readonly provider: string;
-  readonly name: string;
-  readonly credentialId: string | null;
-  /**
-   * Maximum of the conversation that is sent to the model, in estimated tokens. Null or absent, as in rows of
-   * versions that had no such setting: the default.
-   */
-  readonly historyTokensMax?: number | null;
-  readonly systemPrompt: string | null;
-  readonly temperature: number | null;
-  readonly outputTokensMax: number | null;
-  /** Whether the model's reasoning is shown. Absent in rows of versions that had no such setting: hidden. */
-  readonly reasoning?: 'hidden' | 'shown';
-  /** Models that are asked where it fails before any output. Absent in rows of versions without fallbacks. */
-  readonly fallbacks?: readonly FallbackModel[];
-}
-
-export type FallbackModel = Pick<ModelSettings, 'provider' | 'name' | 'credentialId'>;
-
-export interface VoiceSettings {
-  readonly provider: string;
-  /** The model that speaks. */
-  readonly name: string | null;
-  /** The model that transcribes. Absent in rows of versions that had no transcription. */
-  readonly transcriptionName?: string | null;
-  readonly voice: string | null;
-  readonly credentialId: string | null;
-}
-
 export interface LinkSettings {
   /** Unique: at most one assistant of the installation has it. */
   readonly slug: string | null;
@@ -148,31 +116,17 @@ export interface LinkSettings {
   readonly feedback?: boolean;
 }
 
-export interface Assistant {
+export interface Assistant extends VersionedSettings {
   readonly id: string;
   readonly workspaceId: string;
   readonly name: string;
   readonly description: string | null;
-  readonly greeting: string | null;
   readonly channels: { readonly voice: boolean; readonly link: boolean; readonly widget: boolean };
-  readonly visitorFields: readonly VisitorField[];
-  readonly maxCallSeconds: number;
-  readonly model: ModelSettings;
-  readonly voice: VoiceSettings | null;
   readonly link: LinkSettings | null;
-  /**
-   * The tools that its model is offered (contract 13), and the rounds of calls that a turn may have. Absent in rows of
-   * versions without tools.
-   */
-  readonly toolIds?: readonly string[];
-  readonly toolRoundsMax?: number;
   /** The assistant's name for clients of other protocols (contract 14). Absent in rows of versions without one. */
   readonly alias?: string | null;
-  /**
-   * Whether its prompt and greeting are templates (contract 19). Absent in rows of versions without variables, whose
-   * texts are literal.
-   */
-  readonly hasVariables?: true;
+  /** Absent before its first version, and in rows of builds without versions. */
+  readonly release?: Release;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */
@@ -345,6 +299,8 @@ export interface Session {
    * that did not keep it.
    */
   readonly opening?: { readonly index: number; readonly text: string };
+  /** The number of the assistant's version. Absent for a trial, and in rows of builds without versions. */
+  readonly assistantVersion?: number;
 }
 
 /** `content_filter` is for clients of OpenAI's API; other clients get `end`. */
@@ -363,6 +319,8 @@ export interface Message {
   readonly voice?: SpokenVoice | HeardVoice;
   /** The turn's tool calls, in the model's order. Absent if empty. */
   readonly toolCalls?: readonly ToolCall[];
+  /** The version that an assistant's message is from, as in its turn. Absent in other messages. */
+  readonly assistantVersion?: number;
   /** The feedback on the turn; set by a read of the transcript, and only there. Absent without feedback. */
   readonly feedback?: Feedback;
 }
@@ -428,6 +386,8 @@ export interface Turn {
   readonly calls?: { readonly made: number; readonly sent: number };
   /** The turn's span, as a header `traceparent` (contract 16). Absent while traces are off. */
   readonly traceparent?: string;
+  /** The number of the version that answers. Absent for a trial, and in rows of builds without versions. */
+  readonly assistantVersion?: number;
 }
 
 /** The model that a turn asked last: 0 for the assistant's own, else the place among its fallbacks, from 1. */
@@ -461,6 +421,7 @@ export function messageOf(
   };
   if (end.voice !== undefined) message.voice = end.voice;
   if (end.toolCalls !== undefined) message.toolCalls = end.toolCalls;
+  if (role === 'assistant' && turn.assistantVersion !== undefined) message.assistantVersion = turn.assistantVersion;
   return message;
 }
 
@@ -500,25 +461,6 @@ export interface IdempotencyRecord {
 /** The ids of sessions in a remembered request: its result, the session of its path, the session of a response. */
 export const sessionsNamedIn = ({ scope, bodyDigest, resultId }: IdempotencyRecord): string[] =>
   `${resultId} ${scope} ${bodyDigest}`.match(/\bses_\w+/g) ?? [];
-
-export interface UsageCounts {
-  readonly sessions: number;
-  readonly turns: number;
-  readonly failedTurns: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  readonly speechCharacters: number;
-  readonly transcriptionSeconds: number;
-  readonly toolCalls: number;
-  readonly cachedInputTokens: number;
-  readonly feedbackUp: number;
-  readonly feedbackDown: number;
-}
-
-/** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */
-export interface UsageBucket extends UsageCounts {
-  readonly start: number;
-}
 
 /** The name used in place of a workspace for records of the installation itself in the catalog. */
 export const installation = 'installation';
@@ -592,5 +534,6 @@ export interface CatalogRecords {
   sign_in_link: SignInLink;
   person: PersonRecord;
   audit_entry: AuditEntry;
+  assistant_version: AssistantVersion;
 }
 export type CatalogKind = keyof CatalogRecords;

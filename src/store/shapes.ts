@@ -73,7 +73,7 @@ export const sessionShape = new RecordShape(
     'messageCount',
   ],
   ['machine', machine],
-  ...['mark', 'link', 'historyLeftOut', 'call', 'pending', 'opening'],
+  ...['mark', 'link', 'historyLeftOut', 'call', 'pending', 'opening', 'assistantVersion'],
 );
 const model = new RecordShape('provider', 'name', 'fallback');
 const turn = new RecordShape(
@@ -97,7 +97,7 @@ const turn = new RecordShape(
     'cachedInputTokens',
   ],
   ...([['model', model]] as const),
-  ...['traceparent', 'reserved'],
+  ...['traceparent', 'reserved', 'assistantVersion'],
 );
 
 const message = new RecordShape(
@@ -111,6 +111,7 @@ const message = new RecordShape(
   'createdAt',
   'voice',
   'toolCalls',
+  'assistantVersion',
 );
 
 const moves = new RecordShape('begun', 'ended');

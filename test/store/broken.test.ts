@@ -140,6 +140,24 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
         if (!(error instanceof WebhooksFull)) throw error;
       }),
   }),
+  'a version that its assistant names is not stored': (store) => ({
+    'catalog.replace': (kind, record, version, move, audit) =>
+      store.catalog.replace(kind, record, version, move, audit),
+  }),
+  'a version is stored apart from the change that makes it': (store) => ({
+    'catalog.replace': async (kind, record, version, move, audit, made) => {
+      if (made !== undefined) await store.catalog.create('assistant_version', made);
+      return store.catalog.replace(kind, record, version, move, audit);
+    },
+  }),
+  'versions outlive their assistant': (store) => ({
+    'catalog.remove': async (kind, workspaceId, id, audit) => {
+      const { items } = await store.catalog.list('assistant_version', workspaceId, page());
+      const removed = await store.catalog.remove(kind, workspaceId, id, audit);
+      if (kind === 'assistant') for (const made of items) await store.catalog.create('assistant_version', made);
+      return removed;
+    },
+  }),
   'a lost update: a save that does not compare': (store) => ({
     saveSession: async (session) =>
       store.sessions.save(session, at((await store.sessions.read(session.workspaceId, session.id))?.version ?? 0)),

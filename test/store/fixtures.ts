@@ -4,6 +4,7 @@ import { randomIds } from '../../src/base/ids.ts';
 import type {
   AppendResult,
   Assistant,
+  AssistantVersion,
   Basis,
   BeginTurn,
   BegunTurn,
@@ -29,6 +30,7 @@ import type {
   Webhook,
   Workspace,
 } from '../../src/store/store.ts';
+import { versionId } from '../../src/store/records/versions.ts';
 
 export const ids = randomIds(new WheelClock());
 
@@ -88,6 +90,30 @@ export function assistant(workspaceId: string, over: Partial<Assistant> = {}): A
     createdAt: 1,
     updatedAt: 1,
     machine: snapshot('draft', { voice: false, since: 1.5 }),
+    ...over,
+  };
+}
+
+/** A version of an assistant with its settings and this tool. */
+export function assistantVersion(
+  { id: assistantId, workspaceId, ...settings }: Assistant,
+  number: number,
+  over: Partial<AssistantVersion> = {},
+): AssistantVersion {
+  const { greeting, visitorFields, maxCallSeconds, model, voice } = settings;
+  const { id, kind, name, url, timeoutSeconds, repeatable, approval, show, callsPerMinute, functions } =
+    tool(workspaceId);
+  return {
+    id: versionId(assistantId, number),
+    workspaceId,
+    assistantId,
+    number,
+    digest: `digest-${number}`,
+    note: 'Shorter. 👋',
+    createdAt: 1,
+    createdBy: { id: 'prs_1', name: 'Ada' },
+    settings: { greeting, visitorFields, maxCallSeconds, model, voice },
+    tools: [{ id, kind, name, url, timeoutSeconds, repeatable, approval, show, callsPerMinute, functions }],
     ...over,
   };
 }

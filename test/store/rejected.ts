@@ -7,6 +7,13 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'a workspace has five webhooks at most, also of many that are created at once, and a removed one makes room': [
     'a webhook beyond the bound that is taken',
   ],
+  'a version is stored with the change of its assistant that makes it, and not by a change that comes too late': [
+    'a version that its assistant names is not stored',
+    'a version is stored apart from the change that makes it',
+  ],
+  'the versions of an assistant are removed with it, and those of other assistants stay': [
+    'versions outlive their assistant',
+  ],
   'a turn is seized only when its lease has run out, and then its old owner is out': [
     'a write without the check of its owner',
     'a fence that is the epoch alone',

@@ -37,7 +37,8 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
-      for (const kind of ['assistant', 'key', 'audit_entry'] as const) await newestOf(records, kind, id);
+      for (const kind of ['assistant', 'assistant_version', 'key', 'audit_entry'] as const)
+        await newestOf(records, kind, id);
       await records.sessions.list(
         id,
         { assistantIds: null, status: null, activeSince: 0, now: 0 },

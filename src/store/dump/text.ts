@@ -10,6 +10,7 @@ import type { DumpRow } from '../dump.ts';
 import type {
   AskedModel,
   Assistant,
+  AssistantVersion,
   AuditChange,
   AuditEntry,
   Credential,
@@ -25,6 +26,7 @@ import type {
   PendingCall,
   Quarantine,
   RefreshError,
+  Release,
   ReplacedSecret,
   Session,
   Snapshot,
@@ -33,6 +35,8 @@ import type {
   ToolFunction,
   Turn,
   TurnPast,
+  VersionedSettings,
+  VersionedTool,
   VisitorField,
   VoiceSettings,
   Workspace,
@@ -115,12 +119,9 @@ const record = (type: DumpRow['type'], properties: Record<string, TSchema>, more
 const held = { id: Name(), workspaceId: Name() };
 const stamps = { createdAt: Seconds(), updatedAt: Seconds() };
 
-const assistant = record('assistant', {
-  ...held,
-  name: Text(),
-  description: Nullable(Text()),
+/** The settings of an assistant that its versions contain. */
+const settings = {
   greeting: Nullable(Text()),
-  channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
   visitorFields: Type.Array(
     Type.Object({
       name: Text(),
@@ -154,6 +155,17 @@ const assistant = record('assistant', {
       credentialId: Nullable(Text()),
     } satisfies Fields<VoiceSettings>),
   ),
+  toolIds: Type.Optional(Type.Array(Name())),
+  toolRoundsMax: Type.Optional(Whole()),
+  hasVariables: Type.Optional(Type.Literal(true)),
+} satisfies Fields<VersionedSettings>;
+
+const assistant = record('assistant', {
+  ...held,
+  name: Text(),
+  description: Nullable(Text()),
+  ...settings,
+  channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
   link: Nullable(
     Type.Object({
       slug: Nullable(Text()),
@@ -162,10 +174,15 @@ const assistant = record('assistant', {
       feedback: Type.Optional(Type.Boolean()),
     } satisfies Fields<LinkSettings>),
   ),
-  toolIds: Type.Optional(Type.Array(Name())),
-  toolRoundsMax: Type.Optional(Whole()),
   alias: Type.Optional(Nullable(Name())),
-  hasVariables: Type.Optional(Type.Literal(true)),
+  release: Type.Optional(
+    Type.Object({
+      current: Count(),
+      newest: Count(),
+      digest: Name(),
+      earlier: Type.Array(Count()),
+    } satisfies Fields<Release>),
+  ),
   ...stamps,
   machine: SnapshotOf(),
 } satisfies Fields<Assistant>);
@@ -228,6 +245,7 @@ const session = record(
       }),
     ),
     opening: Type.Optional(Type.Object({ index: Whole(), text: Text() })),
+    assistantVersion: Type.Optional(Count()),
     link: Type.Optional(
       Type.Object({
         visitorId: Name(),
@@ -304,6 +322,7 @@ const message = row('message', {
       }),
     ),
     toolCalls: Type.Optional(ToolCalls()),
+    assistantVersion: Type.Optional(Count()),
     feedback: Type.Optional(Type.Never()),
   } satisfies Fields<Message>),
 });
@@ -337,6 +356,7 @@ const turn = row('turn', {
     unasked: Type.Optional(Type.Literal(true)),
     calls: Type.Optional(Type.Object({ made: Whole(), sent: Whole() })),
     traceparent: Type.Optional(Type.String({ pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' })),
+    assistantVersion: Type.Optional(Count()),
   } satisfies Fields<Turn>),
   begun: Answered(),
   finished: Nullable(Answered()),
@@ -353,6 +373,44 @@ const turn = row('turn', {
 
 const replacedSecret = Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
 
+/** The definition of a tool that a version contains. */
+const definition = {
+  kind: OneOf('http', 'mcp', 'client'),
+  name: Text(),
+  url: Nullable(Text()),
+  timeoutSeconds: Whole(),
+  repeatable: Type.Boolean(),
+  approval: OneOf('never', 'always'),
+  show: OneOf('none', 'name', 'full'),
+  callsPerMinute: Nullable(Whole()),
+  functions: Type.Array(
+    Type.Object({
+      name: Name(),
+      description: Nullable(Text()),
+      parameters: MapOf(Type.Unknown()),
+      enabled: Type.Boolean(),
+      approval: Nullable(OneOf('never', 'always')),
+      show: Nullable(OneOf('none', 'name', 'full')),
+      remoteName: Type.Optional(Text()),
+      quarantined: Type.Optional(
+        Type.Object({ at: Seconds(), provider: Text(), origin: Text() } satisfies Fields<Quarantine>),
+      ),
+    } satisfies Fields<ToolFunction>),
+  ),
+} satisfies Fields<Omit<VersionedTool, 'id'>>;
+
+const assistantVersion = record('assistant_version', {
+  ...held,
+  assistantId: Name(),
+  number: Count(),
+  digest: Name(),
+  note: Nullable(Text()),
+  createdAt: Seconds(),
+  createdBy: Nullable(Type.Object({ id: Name(), name: Text() })),
+  settings: Type.Object(settings),
+  tools: Type.Array(Type.Object({ id: Name(), ...definition })),
+} satisfies Fields<AssistantVersion>);
+
 const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   workspace: record('workspace', {
     id: Name(),
@@ -362,6 +420,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     ...stamps,
   } satisfies Fields<Workspace>),
   assistant,
+  assistant_version: assistantVersion,
   credential: record('credential', {
     ...held,
     kind: OneOf('model', 'voice', 'tool'),
@@ -373,29 +432,8 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   } satisfies Fields<Credential>),
   tool: record('tool', {
     ...held,
-    kind: OneOf('http', 'mcp', 'client'),
-    name: Text(),
-    url: Nullable(Text()),
+    ...definition,
     credentialId: Nullable(Name()),
-    timeoutSeconds: Whole(),
-    repeatable: Type.Boolean(),
-    approval: OneOf('never', 'always'),
-    show: OneOf('none', 'name', 'full'),
-    callsPerMinute: Nullable(Whole()),
-    functions: Type.Array(
-      Type.Object({
-        name: Name(),
-        description: Nullable(Text()),
-        parameters: MapOf(Type.Unknown()),
-        enabled: Type.Boolean(),
-        approval: Nullable(OneOf('never', 'always')),
-        show: Nullable(OneOf('none', 'name', 'full')),
-        remoteName: Type.Optional(Text()),
-        quarantined: Type.Optional(
-          Type.Object({ at: Seconds(), provider: Text(), origin: Text() } satisfies Fields<Quarantine>),
-        ),
-      } satisfies Fields<ToolFunction>),
-    ),
     refreshedAt: Nullable(Seconds()),
     refreshError: Type.Optional(
       Type.Object({

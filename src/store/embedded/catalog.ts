@@ -2,6 +2,7 @@
 import { limits } from '../../base/limits.ts';
 import type {
   Assistant,
+  AssistantVersion,
   AuditEntry,
   Catalog,
   CatalogKind,
@@ -87,6 +88,7 @@ export class EmbeddedCatalog implements Catalog {
     version: number,
     move?: Move,
     audit?: AuditEntry,
+    made?: AssistantVersion,
   ): Promise<number | null> {
     const moved = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
@@ -98,6 +100,7 @@ export class EmbeddedCatalog implements Catalog {
       }
       draft.put(key, { record, version: version + 1 });
       putAudit(draft, audit);
+      if (made !== undefined) draft.put(rowKey('assistant_version', made), { record: made, version: 1 });
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
@@ -121,6 +124,7 @@ export class EmbeddedCatalog implements Catalog {
       if (kind === 'assistant') {
         this.#removeSlug(draft, stored.record as Assistant);
         this.#removeAlias(draft, stored.record as Assistant);
+        for (const [made] of this.#batcher.range(...keys.versionsOf(workspaceId, id))) draft.remove(made);
       }
       if (kind === 'key') {
         draft.remove(keys.publicKey((stored.record as Key).publicId));

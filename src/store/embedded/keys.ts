@@ -37,6 +37,12 @@ function padded(number: number, digits: number): string {
   return text.length < digits ? zeros[digits - text.length]! + text : text;
 }
 
+/** The span of an assistant's versions, whose ids begin with its own and an underscore; a backtick follows that. */
+export const versionsOf = (workspaceId: string, assistantId: string): [from: string, to: string] => {
+  const first = catalog('assistant_version', workspaceId) + part(assistantId);
+  return [`${first}_`, `${first}\``];
+};
+
 /** The first key after all keys with this prefix, which ends in a slash. */
 export const endOf = (prefix: string): string => `${prefix.slice(0, -1)}0`;
 /** The key that follows this one directly. */
@@ -155,6 +161,7 @@ export const holdings = (workspaceId: string): string[] =>
     ...[
       'key',
       'assistant',
+      'assistant_version',
       'alias',
       'credential',
       'tool',

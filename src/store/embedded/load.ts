@@ -65,6 +65,7 @@ function put(draft: Draft, row: DumpRow): void {
   switch (row.type) {
     case 'workspace':
     case 'assistant':
+    case 'assistant_version':
     case 'credential':
     case 'tool':
     case 'webhook':

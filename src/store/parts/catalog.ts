@@ -1,7 +1,7 @@
 /** The part of a store that keeps the console's records. */
 import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Assistant, AuditEntry, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
+import type { Assistant, AssistantVersion, AuditEntry, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 /**
@@ -23,6 +23,8 @@ export interface Catalog {
    * replaced or removed the record. Rejects as `create` does, but not for a name that the record had before; one that
    * it has no longer is free afterwards. A lost answer: every process reads the stored record within `catalogFreshMs`,
    * and a caller that repeats the change decides on that.
+   *
+   * `made` is a new version of the assistant that the step replaces: both are stored, or neither.
    */
   replace<K extends CatalogKind>(
     kind: K,
@@ -30,10 +32,11 @@ export interface Catalog {
     version: number,
     move?: Move,
     audit?: AuditEntry,
+    made?: AssistantVersion,
   ): Promise<number | null>;
   /**
-   * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents. A lost answer:
-   * a repeat finds no record.
+   * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents, and removing an
+   * assistant removes its versions. A lost answer: a repeat finds no record.
    */
   remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean>;
   /** Lists in order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */

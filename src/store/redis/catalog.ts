@@ -9,6 +9,7 @@ import {
   SlugTaken,
   WebhooksFull,
   type Assistant,
+  type AssistantVersion,
   type AuditEntry,
   type Catalog,
   type CatalogKind,
@@ -112,8 +113,9 @@ export class RedisCatalog implements Catalog {
     version: number,
     move?: Move,
     audit?: AuditEntry,
+    made?: AssistantVersion,
   ): Promise<number | null> {
-    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move, audit);
+    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move, audit, made);
     if (kind === 'key') await this.#publish(record as Key);
     return this.#replaceRecord(kind, record, version, move, audit);
   }
@@ -125,6 +127,7 @@ export class RedisCatalog implements Catalog {
     move?: Move,
     audit?: AuditEntry,
     named = unnamed,
+    made?: AssistantVersion,
   ): Promise<number | null> {
     const workspaceId = workspaceOf(record);
     const fields = {
@@ -139,6 +142,8 @@ export class RedisCatalog implements Catalog {
       ...named,
       ...moveField(hasHistory(kind) ? move : null),
       ...auditFields(audit),
+      madeId: made === undefined ? '' : part(made.id),
+      made: made === undefined ? '' : packRow(made),
     };
     const answer = await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw new AliasTaken(named.alias);
@@ -150,7 +155,13 @@ export class RedisCatalog implements Catalog {
    * that claimed it earlier has based its decision on a version that is replaced now and fails, and a writer that
    * claims it later changes the token.
    */
-  async #replaceAssistant(record: Assistant, version: number, move?: Move, audit?: AuditEntry): Promise<number | null> {
+  async #replaceAssistant(
+    record: Assistant,
+    version: number,
+    move?: Move,
+    audit?: AuditEntry,
+    made?: AssistantVersion,
+  ): Promise<number | null> {
     const current = await this.read('assistant', record.workspaceId, record.id);
     if (current?.version !== version) return null;
     const [before, after] = [slugOf(current.record), slugOf(record)];
@@ -159,10 +170,8 @@ export class RedisCatalog implements Catalog {
     // Leaves its existing claim unchanged: another save could not release a claim with this save's token.
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null)
       await this.#slugs.claim(after, record).catch(unlessTaken);
-    const moved = await this.#replaceRecord('assistant', record, version, move, audit, {
-      alias: aliasKeyOf(record) ?? '',
-      kept: keptAlias(current.record, record) ? '1' : '',
-    });
+    const named = { alias: aliasKeyOf(record) ?? '', kept: keptAlias(current.record, record) ? '1' : '' };
+    const moved = await this.#replaceRecord('assistant', record, version, move, audit, named, made);
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }

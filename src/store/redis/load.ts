@@ -105,6 +105,7 @@ export class RedisTarget implements DumpTarget {
       case 'assistant':
         return this.#assistant(row);
       case 'credential':
+      case 'assistant_version':
       case 'tool':
       case 'webhook':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);

@@ -135,6 +135,8 @@ export const steps = {
     'kept',
     'move',
     ...audit,
+    'madeId',
+    'made',
   ],
   'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', ...audit],
   'list-records': ['kind', 'order', 'after', 'count'],

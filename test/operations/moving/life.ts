@@ -17,6 +17,7 @@ import type {
 import { auditRow } from '../../store/contract/audit.ts';
 import {
   assistant,
+  assistantVersion,
   at,
   credential,
   ids,
@@ -179,6 +180,11 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
       link: null,
     }),
   );
+  const versioned = assistant(workspaceId, { machine: snapshot('published', { voice: false }) });
+  await catalog.create('assistant', versioned);
+  const release = { current: 1, newest: 1, digest: 'digest-1', earlier: [] };
+  const made = assistantVersion(versioned, 1);
+  await catalog.replace('assistant', { ...versioned, release }, 1, undefined, undefined, made);
   await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled', { voice: false }) }));
   await catalog.create(
     'credential',

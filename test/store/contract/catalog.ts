@@ -1,17 +1,20 @@
 /** Cases for the console's records, and a workspace's removal. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import { installation } from '../../../src/store/records.ts';
+import { versionId } from '../../../src/store/records/versions.ts';
 import {
   AliasTaken,
   SlugTaken,
   WebhooksFull,
   type Assistant,
+  type AssistantVersion,
   type SignIn,
   type SignInLink,
 } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import {
   assistant,
+  assistantVersion,
   credential,
   ids,
   key,
@@ -65,6 +68,51 @@ export const catalogCases: readonly Case[] = [
       equal(stored?.version, 2);
       equal(await catalog.replace('assistant', { ...record, machine: snapshot('published') }, 2), 3);
       equal((await catalog.read('assistant', workspaceId, record.id))?.record.machine.state, 'published');
+    },
+  },
+  {
+    name: 'a version is stored with the change of its assistant that makes it, and not by a change that comes too late',
+    async run({ store: { catalog }, workspaceId }) {
+      const record = assistant(workspaceId);
+      const [first, second] = [assistantVersion(record, 1), assistantVersion(record, 2, { note: null })];
+      const released = (current: number) => ({ current, newest: current, digest: `digest-${current}`, earlier: [] });
+      const replace = (made: AssistantVersion, version: number) =>
+        catalog.replace(
+          'assistant',
+          { ...record, release: released(made.number) },
+          version,
+          undefined,
+          undefined,
+          made,
+        );
+      equal(await replace(first, 1), null, 'without the assistant');
+      equal(await catalog.read('assistant_version', workspaceId, first.id), null);
+      await catalog.create('assistant', record);
+      equal(await replace(first, 1), 2);
+      equal(await replace(second, 1), null, 'another change came first');
+      const versions = async () => plain((await catalog.list('assistant_version', workspaceId, page())).items);
+      deepEqual(await versions(), plain([first]));
+      equal(await replace(second, 2), 3);
+      deepEqual(await versions(), plain([first, second]), 'in the order of their numbers');
+      deepEqual((await catalog.read('assistant', workspaceId, record.id))?.record.release, released(2));
+      equal((await catalog.read('assistant_version', workspaceId, first.id))?.version, 1);
+    },
+  },
+  {
+    name: 'the versions of an assistant are removed with it, and those of other assistants stay',
+    async run({ store: { catalog }, workspaceId }) {
+      const [removed, kept] = [assistant(workspaceId), assistant(workspaceId)];
+      for (const record of [removed, kept]) {
+        await catalog.create('assistant', record);
+        for (const number of [1, 2, 3])
+          await catalog.replace('assistant', record, number, undefined, undefined, assistantVersion(record, number));
+      }
+      equal(await catalog.remove('assistant', workspaceId, removed.id), true);
+      const { items } = await catalog.list('assistant_version', workspaceId, page());
+      deepEqual(
+        items.map(({ id }) => id),
+        [1, 2, 3].map((number) => versionId(kept.id, number)),
+      );
     },
   },
   {

@@ -4,6 +4,7 @@ import { keyIdOf } from '../../../host/keys.ts';
 import type { DumpRow } from '../../../store/dump.ts';
 import { installation } from '../../../store/records.ts';
 import { auditOfWorkspaces } from '../../../store/records/audit.ts';
+import { versionId } from '../../../store/records/versions.ts';
 
 const made = /^([a-z]{2,4})_[0-9a-hjkmnp-tv-z]{26}$/;
 
@@ -71,6 +72,11 @@ function idsOf(row: DumpRow): Named[] {
       return [['record.id', row.record.id, 'wks']];
     case 'assistant':
       return recordIds(row, 'asst');
+    case 'assistant_version':
+      return [
+        ['record.assistantId', row.record.assistantId, 'asst'],
+        ['record.workspaceId', row.record.workspaceId, 'wks'],
+      ];
     case 'credential':
       return recordIds(row, 'crd');
     case 'tool':
@@ -107,6 +113,9 @@ export function idProblem(row: DumpRow): string | null {
     prefixes.includes(made.exec(id)?.[1] as IdPrefix);
   const wrong = idsOf(row).find(([, id, ...prefixes]) => id != null && !isMade(id, prefixes));
   if (wrong !== undefined) return wrong[0];
+  // A version is found by its assistant and its number.
+  if (row.type === 'assistant_version')
+    return row.record.id === versionId(row.record.assistantId, row.record.number) ? null : 'record.id';
   // A key is found by its public id.
   return row.type === 'key' && row.record.id !== keyIdOf(row.record.publicId) ? 'record.publicId' : null;
 }

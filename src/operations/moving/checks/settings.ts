@@ -28,7 +28,8 @@ import { maySendIn } from '../../../providers/tool/credential-header.ts';
 import { functionName, isSchema } from '../../../providers/tool/schema.ts';
 import { voiceProviders } from '../../../providers/voice.ts';
 import type { DumpRow } from '../../../store/dump.ts';
-import type { Assistant, Credential, Key, Session, Tool } from '../../../store/records.ts';
+import { draftSnapshot } from '../../../host/assistants.ts';
+import type { Assistant, AssistantVersion, Credential, Key, Session, Tool } from '../../../store/records.ts';
 
 const bodies = {
   workspace: shape(CreateWorkspaceBody),
@@ -47,6 +48,8 @@ export function settingsProblem(row: DumpRow): string | null {
       return bodyProblem('workspace', workspaceView(row.record));
     case 'assistant':
       return assistantProblem(row.record);
+    case 'assistant_version':
+      return versionProblem(row.record);
     case 'credential':
       return credentialProblem(row.record);
     case 'tool':
@@ -90,6 +93,28 @@ function assistantProblem(assistant: Assistant): string | null {
   if (unknown >= 0) return `model.fallbacks.${unknown}.provider`;
   return voice === null || isOneOf(voiceProviders, voice.provider) ? null : 'voice.provider';
 }
+
+/** A version is what an assistant and its tools could have been. */
+function versionProblem({ workspaceId, assistantId: id, createdAt, settings, tools }: AssistantVersion): string | null {
+  const stamps = { createdAt, updatedAt: createdAt };
+  const others = { name: 'Version', description: null, channels: { voice: false, link: false, widget: false } };
+  const wrong = assistantProblem({ id, workspaceId, ...others, link: null, ...settings, ...stamps, machine: draft });
+  if (wrong !== null) return `settings.${wrong}`;
+  const problems = tools.map((tool) =>
+    toolProblem({
+      workspaceId,
+      credentialId: null,
+      refreshedAt: null,
+      sealed: tool.kind === 'http' ? new Uint8Array() : null,
+      ...stamps,
+      ...tool,
+    }),
+  );
+  const first = problems.findIndex((problem) => problem !== null);
+  return first < 0 ? null : `tools[${first}].${problems[first]}`;
+}
+
+const draft = draftSnapshot(false);
 
 const isOneOf = (names: readonly string[], name: string): boolean => names.includes(name);
 
