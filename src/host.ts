@@ -36,6 +36,9 @@ import { nobody } from './actors/cause.ts';
 import { sweepAudit } from './store/parts/audit.ts';
 import type { Cause, Erasure, Notice, Store } from './store/store.ts';
 
+/** Milliseconds between two removals of old rows of the audit. */
+const auditSweepMs = 3600_000;
+
 /** Characters of the process's random name in the marks of sessions: 60 bits. */
 const markCharacters = 12;
 
@@ -248,7 +251,7 @@ export class Host {
     if (this.#clock.monotonic() < this.#nextAuditSweepMs) return;
     try {
       const more = await sweepAudit(this.#store.catalog, this.#clock);
-      this.#nextAuditSweepMs = this.#clock.monotonic() + (more ? 0 : limits.auditSweepMs);
+      this.#nextAuditSweepMs = this.#clock.monotonic() + (more ? 0 : auditSweepMs);
     } catch (err) {
       this.#log.warn({ err }, 'Old rows of the audit could not be removed. The next sweep tries again.');
     }

@@ -9,6 +9,9 @@ import type { RequestHead } from '../base/edge.ts';
 import type { Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 
+/** Sign-ins begun in one browser, each with a cookie of at most a kilobyte. */
+export const oidcSignInsBegunMax = 8;
+
 export interface BegunSignIn {
   readonly nonce: string;
   /** The verifier of PKCE. */
@@ -88,7 +91,7 @@ export class BegunSignIns {
       .map((name) => name.slice(this.#prefix.length))
       .filter((slot) => /^[\w-]{8}$/.test(slot));
     // Browsers send the oldest cookie first.
-    return slots.length < limits.oidcSignInsBegunMax ? this.#random(6) : slots[0]!;
+    return slots.length < oidcSignInsBegunMax ? this.#random(6) : slots[0]!;
   }
 
   #name(state: string): string {

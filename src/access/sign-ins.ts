@@ -23,6 +23,11 @@ import {
 import type { Store, Versioned } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 
+/** Seconds by which the stored time of the last use may be late. */
+const signInSeenSeconds = 60;
+/** Seconds between two removals of expired links. */
+export const signInLinkSweepSeconds = 60;
+
 /** Every holder of the operator token is this one person. */
 export const operatorPerson: Person = { id: 'operator', name: 'operator' };
 
@@ -125,7 +130,7 @@ export class SignIns {
   /** Removes expired links. A sweep reads every link, so a new link begins one only at intervals. */
   async #sweepLinks(now: number): Promise<void> {
     if (now < this.#nextSweepAt) return;
-    this.#nextSweepAt = now + limits.signInLinkSweepSeconds;
+    this.#nextSweepAt = now + signInLinkSweepSeconds;
     for await (const link of recordsOf(this.#store.catalog, 'sign_in_link', installation))
       if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
   }
@@ -206,7 +211,7 @@ export class SignIns {
     return {
       signIn: { ...stored, lastSeenAt: now },
       person,
-      renew: now - stored.lastSeenAt >= limits.signInSeenSeconds,
+      renew: now - stored.lastSeenAt >= signInSeenSeconds,
     };
   }
 
@@ -342,7 +347,7 @@ export class SignIns {
   /** Notes a use. It reaches the store with the others of the same minute. */
   #see(id: string, now: number): void {
     this.#seen.set(id, now);
-    this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
+    this.#seeing ??= this.#clock.after(signInSeenSeconds * 1000, () => void this.#writeSeen());
   }
 
   async #writeSeen(): Promise<void> {
@@ -361,8 +366,7 @@ export class SignIns {
     } catch (error) {
       this.#log.warn({ err: error }, 'The last use of sign-ins could not be stored.');
     }
-    if (this.#seen.size > 0)
-      this.#seeing ??= this.#clock.after(limits.signInSeenSeconds * 1000, () => void this.#writeSeen());
+    if (this.#seen.size > 0) this.#seeing ??= this.#clock.after(signInSeenSeconds * 1000, () => void this.#writeSeen());
   }
 
   /** Removes sign-ins that have ended, and the least recently used ones if there are too many. */

@@ -16,6 +16,9 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
 
+/** Addresses that the throttle remembers. */
+export const throttledAddressesMax = 10_000;
+
 export class AddressThrottle {
   readonly #clock: Clock;
   readonly #ceiling: number;
@@ -56,7 +59,7 @@ export class AddressThrottle {
   #keep(network: string, bucket: Bucket): void {
     this.#buckets.delete(network);
     this.#buckets.set(network, bucket);
-    evictOldest(this.#buckets, limits.throttledAddressesMax);
+    evictOldest(this.#buckets, throttledAddressesMax);
   }
 }
 

@@ -1,7 +1,13 @@
 /** The models that fail, counted by this process: one that failed repeatedly is passed over for a while (contract 19). */
 import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
+
+/** Failures in a row after which a model is passed over. */
+const modelFailuresMax = 5;
+/** Milliseconds for which it is passed over. */
+const modelPassedOverMs = 30_000;
+/** Models whose failures a process remembers. */
+const modelsFailingMax = 1000;
 
 export class ModelHealth {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -20,8 +26,8 @@ export class ModelHealth {
     const failures = hasFailed ? (this.#failing.get(model)?.failures ?? 0) + 1 : 0;
     this.#failing.delete(model);
     if (failures === 0) return;
-    const isOut = failures >= limits.modelFailuresMax;
-    this.#failing.set(model, { failures, untilMs: isOut ? this.#clock.monotonic() + limits.modelPassedOverMs : 0 });
-    evictOldest(this.#failing, limits.modelsFailingMax);
+    const isOut = failures >= modelFailuresMax;
+    this.#failing.set(model, { failures, untilMs: isOut ? this.#clock.monotonic() + modelPassedOverMs : 0 });
+    evictOldest(this.#failing, modelsFailingMax);
   }
 }

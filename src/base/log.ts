@@ -2,7 +2,11 @@
 import { destination, pino, type Logger } from 'pino';
 import type { Clock, Timer } from './clock.ts';
 import type { Config } from './config.ts';
-import { limits } from './limits.ts';
+
+/** Bytes of one write: each write wakes a thread, which costs as much as an answer. */
+const logWriteBytesMax = 32_768;
+/** Milliseconds for which a line waits for others, and a tick of the clock's wheel. */
+const logHeldMs = 30;
 
 export type Log = Logger;
 
@@ -15,7 +19,7 @@ export function openLog(
   clock: Clock,
   { worker = null, shared = worker !== null }: { worker?: number | null; shared?: boolean } = {},
 ): Log {
-  const maxWrite = shared ? pipeBytesMax : limits.logWriteBytesMax;
+  const maxWrite = shared ? pipeBytesMax : logWriteBytesMax;
   const out = destination({ dest: 1, sync: false, maxWrite, minLength: maxWrite - 1 });
   // Lines are held here and not by the destination, which makes one flat text of all that it holds with each line that
   // comes.
@@ -47,7 +51,7 @@ export function openLog(
       if (heldBytes > 0 && heldBytes + bytes > maxWrite) leave();
       held += line;
       heldBytes += bytes;
-      waiting ??= clock.after(limits.logHeldMs, leave);
+      waiting ??= clock.after(logHeldMs, leave);
     },
     flush(done: (error?: Error) => void): void {
       handOver();

@@ -1,11 +1,13 @@
 /** The API key of a command that talks to the API as a program does: a given key, or a key for this command alone. */
 import { secondsOf, type Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import type { CreatedKeyView } from '../wire/wire.ts';
 import { operatorToken, type ConnectionOptions } from './connection.ts';
 import { ConsoleClient, segment } from './console-client.ts';
 import { failureLine, UsageFailure } from './exit.ts';
 import type { Environment } from './io.ts';
+
+/** Seconds until the command's own key expires. */
+const commandKeySeconds = 24 * 3600;
 
 export interface KeyOptions extends ConnectionOptions {
   readonly key?: string;
@@ -32,7 +34,7 @@ export async function commandKey(
   }
   const client = new ConsoleClient(url, operatorToken(options, environment));
   const path = `/workspaces/${segment(await client.workspace(options.workspace))}/keys`;
-  const expires_at = secondsOf(clock.now()) + limits.commandKeySeconds;
+  const expires_at = secondsOf(clock.now()) + commandKeySeconds;
   const { body } = await client.post<CreatedKeyView>(path, { name, expires_at });
   return {
     key: body.key,

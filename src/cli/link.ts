@@ -1,12 +1,13 @@
 /** `parley link` */
 import type { Command } from 'commander';
-import { limits, linkLimitNames, type LinkLimitName } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import type { ConsoleAssistantView, LinkStatusView } from '../wire/wire.ts';
 import { gather, wholeNumber } from './arguments.ts';
 import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, time } from './output.ts';
+import { linkLimitNames, type LinkLimitName } from '../base/link-limits.ts';
 
 interface CreateOptions extends ConnectionOptions {
   readonly slug: string;

@@ -3,9 +3,13 @@
  * few seconds.
  */
 import type { Clock, Timer } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import type { Output } from './io.ts';
 import { usualColumns } from './output.ts';
+
+/** Milliseconds between two updates of the progress in a terminal. */
+const movingShownMs = 200;
+/** Milliseconds between two lines of the progress elsewhere. */
+export const movingToldMs = 5_000;
 
 const barCells = 24;
 
@@ -38,7 +42,7 @@ export class Progress {
   }
 
   #later(): Timer {
-    return this.#clock.after(this.#moving ? limits.movingShownMs : limits.movingToldMs, () => {
+    return this.#clock.after(this.#moving ? movingShownMs : movingToldMs, () => {
       const line = this.#line();
       this.#output.write(
         this.#moving ? `\r\u001b[K${line.slice(0, (this.#output.columns || usualColumns) - 1)}` : `${line}\n`,

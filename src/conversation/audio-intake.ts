@@ -8,6 +8,9 @@ import type { Assistant } from '../store/store.ts';
 import type { Services } from './services.ts';
 import { countVoice } from './voice-usage.ts';
 
+/** Messages that wait for their decoder to be loaded: ten seconds of the shortest packets. */
+const socketQueuedMax = 4_096;
+
 export interface IntakeOptions {
   readonly services: Services;
   readonly assistant: Pick<Assistant, 'workspaceId' | 'id'>;
@@ -53,7 +56,7 @@ export class AudioIntake {
     if (this.#queue === null) return false;
     this.#queue.push(data);
     this.#queuedBytes += data.length;
-    if (this.#queue.length > limits.socketQueuedMax || this.#queuedBytes > limits.socketMessageBytesMax)
+    if (this.#queue.length > socketQueuedMax || this.#queuedBytes > limits.socketMessageBytesMax)
       this.#options.refused('rate_limited');
     return true;
   }

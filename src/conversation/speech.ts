@@ -12,6 +12,9 @@ import { piecesOf, sayingOf, sentencesAndCode, type Saying } from '../providers/
 import type { ReadyVoice } from './voice-call.ts';
 import { countVoice } from './voice-usage.ts';
 
+/** Bytes of the samples of a text whose audio is sent whole. */
+const speechWholeBytesMax = 64 * 1024 * 1024;
+
 export interface SpeechWish {
   /** The caller among those that share the voice processes. */
   readonly caller: string;
@@ -97,7 +100,7 @@ export async function beginSpeech(
         else if (stop.signal.aborted) return;
         for await (const samples of convert(made, sampleRate, first.sampleRate)) {
           samplesMade += samples.length;
-          if (whole && 2 * samplesMade > limits.speechWholeBytesMax)
+          if (whole && 2 * samplesMade > speechWholeBytesMax)
             throw new VoiceFailed('malformed', 'The audio is too long to be sent whole.');
           const encoded = encoder.push(samples);
           if (encoded.length > 0) yield encoded;

@@ -7,7 +7,7 @@ import { keyStatus } from '../host/keys.ts';
 import { standingTokens } from '../host/token-budget.ts';
 import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
-import { limits, linkLimitNames } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import { isVisitorChannel } from '../host/visitors.ts';
 import type { Voice } from '../providers/voice.ts';
 import type {
@@ -28,6 +28,7 @@ import type {
   UsageCounts,
   Workspace,
 } from '../store/store.ts';
+import { linkLimitNames } from '../base/link-limits.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,

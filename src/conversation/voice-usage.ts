@@ -3,6 +3,7 @@ import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { Services } from './services.ts';
 import { StoreUnavailable, type Assistant, type VoiceCounts } from '../store/store.ts';
+import { storeRetryMs, storeRetryMsMax } from '../base/store-retry.ts';
 
 /** Milliseconds for which the store recognises a repeat of the step. */
 const repeatMsMax = limits.redisStepKeptMs / 2;
@@ -34,9 +35,9 @@ export async function countVoice(
       await store.usage.count(step);
     } catch (error) {
       if (error instanceof StoreUnavailable && clock.monotonic() < until)
-        clock.after(waitMs, () => void attempt(Math.min(2 * waitMs, limits.storeRetryMsMax)));
+        clock.after(waitMs, () => void attempt(Math.min(2 * waitMs, storeRetryMsMax)));
       else log.error({ err: error, assistant_id: assistantId, ...counts }, 'Voice usage could not be counted.');
     }
   };
-  return attempt(limits.storeRetryMs);
+  return attempt(storeRetryMs);
 }

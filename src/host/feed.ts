@@ -9,6 +9,17 @@ import type { PubSub } from '../store/store.ts';
 import type { ActorIdentity, Inspected, Inspector } from '../actors/inspector.ts';
 import { Pictures, type PictureReceiver } from './pictures.ts';
 
+/** Milliseconds between two notices of a process with watchers to the others. */
+export const feedAskMs = 2_000;
+/** Milliseconds for which such a notice counts. */
+export const feedWantedMs = 5_000;
+/** Milliseconds by which a notice is late only when the process was held up. */
+export const feedHeldMs = 250;
+/** Milliseconds for other processes to report their live actors. */
+export const feedPictureMs = 250;
+/** Actors in one message between processes. */
+const feedActorsMax = 500;
+
 /** A live actor as the charts show it. */
 export interface Awake {
   readonly actor: ActorIdentity;
@@ -117,7 +128,7 @@ export class Feed {
     this.#answers.set(question, answers);
     await this.#hearing?.catch(() => {});
     await pubSub.publish('watching', JSON.stringify({ from: self, question } satisfies WatcherNotice)).catch(() => {});
-    await new Promise<void>((resolve) => void clock.after(limits.feedPictureMs, resolve));
+    await new Promise<void>((resolve) => void clock.after(feedPictureMs, resolve));
     this.#answers.delete(question);
     return () => merged(awake(), answers);
   }
@@ -131,7 +142,7 @@ export class Feed {
   #ask(pubSub: PubSub): void {
     const { self, clock } = this.#options;
     pubSub.publish('watching', JSON.stringify({ from: self, question: null } satisfies WatcherNotice)).catch(() => {});
-    this.#asking = clock.after(limits.feedAskMs, () => this.#ask(pubSub));
+    this.#asking = clock.after(feedAskMs, () => this.#ask(pubSub));
   }
 
   #leave(): void {
@@ -154,7 +165,7 @@ export class Feed {
     if (from === self || this.#closed) return;
     const send = (sent: object): void =>
       void pubSub!.publish('feed', JSON.stringify({ from: self, ...sent })).catch(() => {});
-    this.#wantedUntil = clock.monotonic() + limits.feedWantedMs;
+    this.#wantedUntil = clock.monotonic() + feedWantedMs;
     if (this.#unsend === null) {
       // Quiet actors are brought up to date before their events are sent.
       awake();
@@ -163,8 +174,8 @@ export class Feed {
     }
     if (question === null) return;
     const actors = awake();
-    for (let at = 0; at < actors.length; at += limits.feedActorsMax)
-      send({ question, actors: actors.slice(at, at + limits.feedActorsMax) });
+    for (let at = 0; at < actors.length; at += feedActorsMax)
+      send({ question, actors: actors.slice(at, at + feedActorsMax) });
   }
 
   #expire(): void {
@@ -172,7 +183,7 @@ export class Feed {
     this.#expiry = clock.after(Math.max(1, this.#wantedUntil - clock.monotonic()), () => {
       const lateMs = clock.monotonic() - this.#wantedUntil;
       // A process that was held up has older announcements to read first.
-      if (lateMs > limits.feedHeldMs) this.#wantedUntil = clock.monotonic() + limits.feedAskMs;
+      if (lateMs > feedHeldMs) this.#wantedUntil = clock.monotonic() + feedAskMs;
       if (clock.monotonic() < this.#wantedUntil) return this.#expire();
       this.#unsend?.();
       this.#unsend = null;
@@ -213,7 +224,7 @@ export function watchFeed(
   let early: Inspected[] | null = [];
   const unwatch = feed.watch((inspected, far) => {
     if (early === null) shown.inspected(inspected);
-    else if (far && early.length < limits.feedActorsMax) early.push(inspected);
+    else if (far && early.length < feedActorsMax) early.push(inspected);
   });
   const receiver: PictureReceiver<Awake[]> = {
     asked() {

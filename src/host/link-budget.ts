@@ -5,7 +5,7 @@
  * happens, for the link and for the visitor's address. Nothing is stored here: the steps of the store apply the
  * decisions.
  */
-import { linkAddressLimits, linkLimitNames, linkLimits, limits, type LinkLimitName } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import type {
   AddressDay,
   AskedLimit,
@@ -18,6 +18,7 @@ import type {
   Turn,
   TurnLink,
 } from '../store/store.ts';
+import { linkAddressLimits, linkLimitNames, linkLimits, type LinkLimitName } from '../base/link-limits.ts';
 
 const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;

@@ -7,6 +7,9 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
 
+/** Absent keys that are remembered, and absent slugs. */
+export const unknownMax = 10_000;
+
 export class LookUps<R> {
   readonly #clock: Clock;
   /** The time before a read that did not find the name, in monotonic milliseconds; the latest at the end. */
@@ -60,6 +63,6 @@ export class LookUps<R> {
   #miss(name: string, askedAt: number): void {
     this.#unknown.delete(name);
     this.#unknown.set(name, askedAt);
-    evictOldest(this.#unknown, limits.unknownMax);
+    evictOldest(this.#unknown, unknownMax);
   }
 }

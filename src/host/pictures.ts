@@ -4,7 +4,11 @@
  * of requests.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
+
+/** Milliseconds of the event loop for one picture of the live actors; after a longer one a rest follows. */
+export const pictureMsFree = 50;
+/** The rest, as a multiple of the time that the picture took. */
+export const pictureRestTimes = 4;
 
 export interface PictureReceiver<Picture> {
   /** Called when the request for its picture is sent: the picture has everything that happened before. */
@@ -54,7 +58,7 @@ export class Pictures<Picture> {
       this.#due.delete(receiver);
       throw error;
     } finally {
-      if (tookMs > limits.pictureMsFree) this.#clock.after(limits.pictureRestTimes * tookMs, () => void this.#next());
+      if (tookMs > pictureMsFree) this.#clock.after(pictureRestTimes * tookMs, () => void this.#next());
       else atTurnEnd(() => void this.#next());
     }
   }

@@ -6,13 +6,16 @@ import type { OfferedFunction } from '../providers/tool.ts';
 import { StoreUnavailable, type AuditEntry, type Catalog, type Tool } from '../store/store.ts';
 import { CatalogCache } from './catalog-cache.ts';
 
+/** Tools that a process keeps. */
+const toolsKeptMax = 10_000;
+
 export class ToolRecords extends CatalogCache<'tool'> {
   /** Runs changes one at a time. */
   readonly #changes = new Mailbox();
   readonly #catalog: Pick<Catalog, 'read' | 'replace'>;
 
   constructor(catalog: Pick<Catalog, 'read' | 'replace'>, clock: Clock) {
-    super('tool', catalog, clock, limits.toolsKeptMax);
+    super('tool', catalog, clock, toolsKeptMax);
     this.#catalog = catalog;
   }
 

@@ -5,13 +5,14 @@
 import { visitorKind, type VisitorContext, type VisitorEvent, type VisitorOutcome } from '../../machines/visitor.ts';
 import type { Clock, Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
-import { limits, type LinkLimitName } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import type { Cause, Session, Store, TakenLimit } from '../store/store.ts';
 import { openActor, type MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type ActorIdentity, type Inspector } from '../actors/inspector.ts';
 import { notedRefusals, refusalOfLimits, sessionAdmission, type Charge, type VisitorUse } from './link-budget.ts';
 import { Population, type Resident } from '../actors/population.ts';
+import type { LinkLimitName } from '../base/link-limits.ts';
 
 /**
  * The reason why a visitor's request was refused: one of the assistant's limits, or the visitor's own turn in flight.

@@ -1,11 +1,11 @@
 /** The metrics of `/metrics`, in Prometheus' format (contract 11). */
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client';
-import { linkLimitNames } from '../base/limits.ts';
 import type { LoadReading } from './load.ts';
 import { tallyCounter, TallyHistogram, type CounterSample, type Observations } from './tallies.ts';
 import { toolErrors } from '../base/tool-errors.ts';
 import { openCallMetrics, watchCalls, type CallMetrics } from './calls.ts';
 import { openVoiceMetrics, watchVoice, type VoiceMetrics, type VoiceView } from './voice.ts';
+import { linkLimitNames } from '../base/link-limits.ts';
 
 const fastSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const answerSeconds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

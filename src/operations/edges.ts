@@ -11,6 +11,9 @@ import { openManagementListener } from '../http/management-port.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import type { SupervisorLine } from './supervisor/worker.ts';
 
+/** Ports that are tried where any free one will do. */
+const portAttemptsMax = 3;
+
 /**
  * The configured engine. Without one, uWebSockets.js, or `node:http` with a log line if uWebSockets.js does not load.
  */
@@ -39,7 +42,7 @@ export async function startListening(
     try {
       return await edge.listen(host, candidate, true);
     } catch (error) {
-      if (port !== 0 || attempt === limits.portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
+      if (port !== 0 || attempt === portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
         throw error;
     }
   }

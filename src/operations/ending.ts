@@ -11,6 +11,9 @@ import type { Services } from '../conversation/services.ts';
 import { onEndingSignal } from '../base/signals.ts';
 import type { SupervisorLine } from './supervisor/worker.ts';
 
+/** Milliseconds for clients of a leaving worker to send the request that closes their connection. */
+const workerRetireMs = 2_000;
+
 export interface House {
   readonly services: Services;
   readonly edge: Edge;
@@ -42,7 +45,7 @@ export function endInOrder(house: House): void {
     // A timer runs after the event loop has accepted waiting connections: those that still wait when a listener closes
     // are reset.
     clock.after(0, () => edge.stopListening());
-    clock.after(limits.workerRetireMs, end);
+    clock.after(workerRetireMs, end);
   };
   onEndingSignal(clock, end, () => process.exit(1));
   supervisor?.announceListening({

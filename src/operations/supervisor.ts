@@ -9,7 +9,6 @@ import { WheelClock, type Timer } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import type { Edge } from '../base/edge.ts';
 import { randomIds } from '../base/ids.ts';
-import { limits } from '../base/limits.ts';
 import { openLog, warnOfIgnored, type Log } from '../base/log.ts';
 import { metricsType, openRequests } from '../metrics/metrics.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
@@ -20,6 +19,13 @@ import type { FromWorker } from './supervisor/messages.ts';
 import { probePort } from './supervisor/port.ts';
 import { Scrapes } from './supervisor/scrapes.ts';
 import { watchUnhandled } from '../base/unhandled.ts';
+
+/** Milliseconds before a worker that died is replaced; doubled each time it dies again. */
+const workerRestartMs = 100;
+/** The longest of these waits, in milliseconds. */
+const workerRestartMsMax = 10_000;
+/** Milliseconds after which the death of a worker no longer counts as one of its start. */
+const workerWellMs = 30_000;
 
 /**
  * Serves with `config.processes` workers until SIGTERM or SIGINT. Resolves when the first one listens; rejects with the
@@ -67,7 +73,7 @@ class Supervisor {
     warnOfIgnored(this.#config, this.#log);
     if (this.#config.managementPort !== null) this.#service = await openService(this.#config, this.#desk());
     const refused = new Promise<never>((_, reject) => (this.#portRefused = reject));
-    const first = this.#add(limits.workerRestartMs);
+    const first = this.#add(workerRestartMs);
     if (!(await Promise.race([first.listening, refused]))) {
       const { code, signal } = await first.ended;
       if (signal !== null) throw new Error(`The first process was ended by ${signal} before it listened.`);
@@ -81,7 +87,7 @@ class Supervisor {
     );
     // A terminal that closes sends SIGHUP too, and then the process should end.
     if (!isatty(0)) process.on('SIGHUP', () => void this.#roll());
-    for (let count = 1; count < this.#config.processes; count++) this.#add(limits.workerRestartMs);
+    for (let count = 1; count < this.#config.processes; count++) this.#add(workerRestartMs);
   }
 
   /** The services behind the management port; they cover all workers. */
@@ -154,12 +160,12 @@ class Supervisor {
     }
     // Before the first worker listens, its failure is the supervisor's own.
     if (this.#portRefused !== null || member.leaving) return;
-    const waitMs = member.ranMs() >= limits.workerWellMs ? limits.workerRestartMs : member.restartMs;
+    const waitMs = member.ranMs() >= workerWellMs ? workerRestartMs : member.restartMs;
     this.#log.error({ worker: member.worker.id, code, signal, restart_ms: waitMs }, 'worker died');
     const timer = this.#clock.after(waitMs, () => {
       this.#restarts.delete(timer);
       // A rolling restart may have started another worker meanwhile.
-      if (this.#staying < this.#config.processes) this.#add(Math.min(2 * waitMs, limits.workerRestartMsMax));
+      if (this.#staying < this.#config.processes) this.#add(Math.min(2 * waitMs, workerRestartMsMax));
     });
     this.#restarts.add(timer);
   }
@@ -197,13 +203,13 @@ class Supervisor {
   #fill(): void {
     if (this.#exitCode !== null) return;
     for (let count = this.#staying + this.#restarts.size; count < this.#config.processes; count++)
-      this.#add(limits.workerRestartMs);
+      this.#add(workerRestartMs);
   }
 
   async #replaceAll(): Promise<boolean> {
     for (const old of [...this.#members]) {
       if (!this.#members.has(old)) continue;
-      const successor = this.#add(limits.workerRestartMs);
+      const successor = this.#add(workerRestartMs);
       if (!(await successor.listening)) return false;
       if (this.#exitCode !== null) return false;
       old.leave({ type: 'retire' });

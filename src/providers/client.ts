@@ -17,10 +17,17 @@ import type { Proxy } from './client/tunnel.ts';
 export type { ProviderBounds, ProviderRequest, ProviderListener } from './client/exchange.ts';
 export type { ProviderGet, ProviderPost } from './client/request.ts';
 
+/** Milliseconds for a connection to a provider. */
+const providerConnectMs = 10_000;
+/** Milliseconds from the finish of an answer to its end: for its usage, and for its connection to be kept. */
+const providerGraceMs = 3_000;
+/** Milliseconds for the beginning of a connection in HTTP/2. */
+const providerProbeHttp2Ms = 5_000;
+
 export const providerBounds: ProviderBounds = {
-  connectMs: limits.providerConnectMs,
+  connectMs: providerConnectMs,
   silenceMs: limits.providerSilenceMs,
-  graceMs: limits.providerGraceMs,
+  graceMs: providerGraceMs,
   errorBytesMax: limits.providerErrorBytesMax,
 };
 
@@ -103,7 +110,7 @@ export function providerHttp({
     get: (get, listener) => begin(get, listener, shorter),
     async speaksHttp2(baseUrl) {
       const target = targetAt(baseUrl);
-      return target !== null && speaksHttp2(dialer, clock, target, limits.providerProbeHttp2Ms);
+      return target !== null && speaksHttp2(dialer, clock, target, providerProbeHttp2Ms);
     },
     close: () => pool.close(),
   };

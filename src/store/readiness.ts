@@ -1,11 +1,17 @@
 /** Whether the store accepts writes. Any client may query this at any rate, so the store itself is pinged seldom. */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
 import { CoalescedQuery } from '../base/coalesced-query.ts';
-import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import type { Store } from './store.ts';
 
-const bounds = { keptMs: limits.readyKeptMs, freshMax: 1 };
+/** Milliseconds for the answer of a store on a disk: a probe gets 503 within two seconds. */
+export const readyAnswerMs = 1_900;
+/** Milliseconds for the answer of a shared store: a probe gets 503 within a quarter of a second. */
+export const readySharedMs = 200;
+/** Milliseconds for which an answer is reused, unless the store rejects a step. */
+export const readyKeptMs = 250;
+
+const bounds = { keptMs: readyKeptMs, freshMax: 1 };
 
 export class Readiness {
   readonly #store: Pick<Store, 'ping' | 'leaseMs'>;
@@ -35,7 +41,7 @@ export class Readiness {
   /** Notes that the store has refused a step: the next query pings it again. */
   doubt(): void {
     const now = this.#clock.monotonic();
-    if (now - this.#doubtedAt < limits.readyKeptMs) return;
+    if (now - this.#doubtedAt < readyKeptMs) return;
     this.#doubtedAt = now;
     this.#asked.forget();
   }
@@ -47,7 +53,7 @@ export class Readiness {
     );
     const ping = this.#ping;
     // A disk that is slow does its work all the same; a store beside the process answers at once, or not for long.
-    const answerMs = this.#store.leaseMs === null ? limits.readyAnswerMs : limits.readySharedMs;
+    const answerMs = this.#store.leaseMs === null ? readyAnswerMs : readySharedMs;
     return new Promise((resolve) => {
       let answered = false;
       // A process that was held up first reads the answer that has come meanwhile.

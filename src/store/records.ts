@@ -2,7 +2,6 @@
  * The stored records: the console's records, sessions with their messages, remembered requests, usage. Times are
  * milliseconds since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
-import type { LinkLimitName } from '../base/limits.ts';
 import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
 import type { AuditedStep, AuditEntry } from './records/audit.ts';
@@ -11,6 +10,7 @@ import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools
 import type { VersionedSettings } from './records/settings.ts';
 import type { AssistantVersion, Release } from './records/versions.ts';
 import type { Webhook } from './records/webhooks.ts';
+import type { LinkLimitName } from '../base/link-limits.ts';
 
 export type * from './records/audit.ts';
 export type * from './records/key-limits.ts';

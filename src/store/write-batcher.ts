@@ -9,6 +9,11 @@ import { packed, textBegun, textMore, unpackRow, type RowForm } from './codec.ts
 import { AppendedBytes, applyChange, mergeChanges, type Change, type Engine, type Row, type Write } from './engine.ts';
 import { LateSortedMap, overlaid } from './sorted.ts';
 
+/** Rows that are kept as they were written, so that a later step need not unpack them. */
+export const recordsKeptMax = 8192;
+/** Bytes of such a row; a visitor's fields may be a whole body. */
+export const recordKeptBytesMax = 4096;
+
 /** The writes of a decision. They are applied all together when the decision is made, or not at all if it throws. */
 export class Draft {
   readonly rows: Write[] = [];
@@ -46,7 +51,7 @@ export class Draft {
   keep(key: string, record: unknown, form?: RowForm): void {
     const row = packed(record, form);
     this.rows.push([key, row]);
-    if (row.length <= limits.recordKeptBytesMax) this.kept.push([key, record]);
+    if (row.length <= recordKeptBytesMax) this.kept.push([key, record]);
   }
 
   /**
@@ -339,7 +344,7 @@ export class WriteBatcher {
       this.#kept.set(key, record);
       batch.counts.set(key, record);
     }
-    if (this.#kept.size > limits.recordsKeptMax) this.#makeRoom();
+    if (this.#kept.size > recordsKeptMax) this.#makeRoom();
   }
 
   #forget(batch: Batch, key: string): void {
@@ -350,7 +355,7 @@ export class WriteBatcher {
   /** Evicts many entries at a time: to find its first entry a map skips all that were deleted before it. */
   #makeRoom(): void {
     for (const key of this.#kept.keys()) {
-      if (this.#kept.size <= limits.recordsKeptMax * limits.cacheShareKept) break;
+      if (this.#kept.size <= recordsKeptMax * limits.cacheShareKept) break;
       this.#kept.delete(key);
     }
   }

@@ -6,6 +6,11 @@ import { limits } from '../base/limits.ts';
 import type { Message, Session, Store, Versioned } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
 
+/** Messages of a history with the default budget of tokens; a larger budget allows as many times more. */
+export const historyMessagesMax = 100;
+/** Characters of the histories that a process keeps, of all sessions in use. */
+export const historiesCharactersMax = 16 * 1024 * 1024;
+
 interface Entry {
   readonly version: number;
   readonly mark: string | undefined;
@@ -37,7 +42,7 @@ const callsWeight = ({ toolCalls = [] }: Message): number =>
 /** The code points that may be read for a budget of estimated tokens: a token has at most four. */
 export function readFor(tokensMax: number): { charactersMax: number; messagesMax: number } {
   const times = Math.max(1, tokensMax / limits.historyTokensMax);
-  return { charactersMax: tokensMax * 4, messagesMax: Math.ceil(limits.historyMessagesMax * times) };
+  return { charactersMax: tokensMax * 4, messagesMax: Math.ceil(historyMessagesMax * times) };
 }
 
 export class Histories {
@@ -95,13 +100,13 @@ export class Histories {
       newest.reduce((sum, message) => sum + callsWeight(message), 0);
     this.#entries.set(sessionId, { version, mark, tokensMax, messages: newest, lengths: keptLengths, weight });
     this.#weight += weight;
-    if (this.#weight > limits.historiesCharactersMax) this.#makeRoom();
+    if (this.#weight > historiesCharactersMax) this.#makeRoom();
   }
 
   /** Evicts many entries at a time: to find its first entry a map skips all that were deleted before it. */
   #makeRoom(): void {
     for (const id of this.#entries.keys()) {
-      if (this.#weight <= limits.historiesCharactersMax * limits.cacheShareKept) break;
+      if (this.#weight <= historiesCharactersMax * limits.cacheShareKept) break;
       this.forget(id);
     }
   }

@@ -8,8 +8,21 @@
  * an idle core.
  */
 import { atTurnEnd, type Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 
+/** Pieces a second of all turns in the process, above which pieces are handed over at a beat. */
+export const pacedPiecesPerSecond = 5_000;
+/** Pieces a second above which a beat takes longer, and providers are read at it. */
+export const crowdedPiecesPerSecond = 20_000;
+/** Milliseconds between two beats, and up to a tick of the clock's wheel more. */
+export const paceMs = 20;
+/** Milliseconds between two beats of one group of the turns. */
+export const crowdedPaceMs = 40;
+/** Milliseconds between two beats while the event loop has little to do. */
+export const paceLeastMs = 5;
+/** Share of the time up to which the event loop has little to do. */
+export const paceRestShare = 0.5;
+/** Share of the time from which nothing is worth more than less work. */
+export const paceFullShare = 0.8;
 const windowMs = 100;
 /** Pieces between two readings of the clock: one reading costs more than the rest of the work on a piece. */
 const piecesPerLook = 16;
@@ -35,7 +48,6 @@ const alwaysBusy: LoopLoad = { share: () => 1 };
  * `crowdedPaceMs` from `paceFullShare` on.
  */
 function waitAt(share: number): number {
-  const { paceLeastMs, paceRestShare, paceFullShare, crowdedPaceMs } = limits;
   const part = Math.min(1, Math.max(0, (share - paceRestShare) / (paceFullShare - paceRestShare)));
   return paceLeastMs + part * (crowdedPaceMs - paceLeastMs);
 }
@@ -56,7 +68,7 @@ export class Pace {
   #perSecond = 0;
   readonly #load: LoopLoad;
   /** The longest wait for a beat, in milliseconds. */
-  #waitMs: number = limits.crowdedPaceMs;
+  #waitMs: number = crowdedPaceMs;
 
   constructor(clock: Clock, load: LoopLoad = alwaysBusy) {
     this.#clock = clock;
@@ -91,11 +103,11 @@ export class Pace {
   }
 
   get busy(): boolean {
-    return this.#perSecond > limits.pacedPiecesPerSecond;
+    return this.#perSecond > pacedPiecesPerSecond;
   }
 
   get crowded(): boolean {
-    return this.#perSecond > limits.crowdedPiecesPerSecond;
+    return this.#perSecond > crowdedPiecesPerSecond;
   }
 
   /**
@@ -120,7 +132,7 @@ export class Pace {
 
   /** Beats follow each other at their interval, even after a late one. */
   #wait(): void {
-    const intervalMs = this.crowded ? limits.crowdedPaceMs / groupCount : Math.min(limits.paceMs, this.#waitMs);
+    const intervalMs = this.crowded ? crowdedPaceMs / groupCount : Math.min(paceMs, this.#waitMs);
     const now = this.#clock.monotonic();
     this.#beatAt = this.#beatAt + intervalMs > now ? this.#beatAt + intervalMs : now + intervalMs;
     this.#timed = true;
@@ -138,7 +150,7 @@ export class Pace {
   #beat(): void {
     this.#look();
     this.#timed = false;
-    const groups = this.crowded ? Math.round(limits.crowdedPaceMs / this.#waitMs) : groupCount;
+    const groups = this.crowded ? Math.round(crowdedPaceMs / this.#waitMs) : groupCount;
     for (let count = groups; count > 0; count--) this.#callNext();
     if (this.#waiting === 0) this.#goOn();
     else if (!this.#timed) this.#wait();

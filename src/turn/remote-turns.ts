@@ -6,6 +6,14 @@ import { textBehind } from '../base/text.ts';
 import { outputWithCalls, type SettledMessage } from './pending-tool-calls.ts';
 import { terminalOf, TurnLog, type TurnEnd } from './log.ts';
 
+/**
+ * Milliseconds within which the owner of a turn knows whether its end is stored, or has withdrawn it: more than a step
+ * may take.
+ */
+export const remoteBegunMs = 2_500;
+/** Milliseconds beyond its lease within which a turn is sealed that its owner has abandoned. */
+export const remoteSealMs = 1_500;
+
 /** A turn that is followed, with one log for all its readers in this process. */
 interface Followed {
   readonly place: TurnPlace;
@@ -79,13 +87,11 @@ export class RemoteTurns {
     const first = log.shown;
     const { leaseMs } = this.#store;
     if (leaseMs === null || log.withdrawn) return !log.withdrawn;
-    await this.#awaitMove(place.turnId, log, leaseMs + limits.remoteSealMs, () => log.shown > first);
+    await this.#awaitMove(place.turnId, log, leaseMs + remoteSealMs, () => log.shown > first);
     if (log.withdrawn || log.shown > first || log.terminal === null) return !log.withdrawn;
     const sinceMs = endedAt === null ? 0 : this.#clock.now() - (endedAt + 1) * 1000;
-    if (sinceMs < limits.remoteBegunMs)
-      await new Promise<void>(
-        (resolve) => void this.#clock.after(limits.remoteBegunMs - Math.max(0, sinceMs), resolve),
-      );
+    if (sinceMs < remoteBegunMs)
+      await new Promise<void>((resolve) => void this.#clock.after(remoteBegunMs - Math.max(0, sinceMs), resolve));
     return this.#store.turns.claim(place);
   }
 

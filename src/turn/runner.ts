@@ -18,7 +18,7 @@ import { nobody } from '../actors/cause.ts';
 import type { ActorIdentity } from '../actors/inspector.ts';
 import { Deferred } from './deferred.ts';
 import { steadyTime, type Timer } from '../base/clock.ts';
-import { limits, retryMs } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import type { SlotListItem } from '../base/slot-list.ts';
 import type { TurnFault } from '../metrics/metrics.ts';
 import type { AnswerCut, ModelStream, ModelFailure, ModelUsage } from '../providers/model.ts';
@@ -45,9 +45,17 @@ import { awaitingEnd, final, listening, running, silent, storing } from './state
 import { StoredPieces } from './stored-pieces.ts';
 import { TurnLog, type TurnEnd } from './log.ts';
 import { Writer, type WriterEvents } from './writer.ts';
+import { retryMs } from '../base/store-retry.ts';
+
+/** Milliseconds for which a chat that has not begun waits for the end that another process has given its turn. */
+export const fateMs = 1_000;
+/** Milliseconds beyond a lease for which readers of such a turn wait for its end before their streams are cut. */
+export const fateReadersMs = 10_000;
+/** Tries of a turn's step that failed for a fault of our own, which time does not mend. */
+export const faultTriesMax = 3;
 
 /** Milliseconds for which readers wait for an unknown end, before their streams are cut. */
-const readersWaitMs = limits.leaseMs + limits.fateReadersMs;
+const readersWaitMs = limits.leaseMs + fateReadersMs;
 
 export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, WriterEvents, RoundEvents {
   readonly turnId: string;
@@ -320,7 +328,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
 
   /** The time until which an end that only the store knows is awaited: sooner for a chat, later for readers. */
   get #waitUntil(): number {
-    return this.#now + (this.#context.begun ? readersWaitMs : limits.fateMs);
+    return this.#now + (this.#context.begun ? readersWaitMs : fateMs);
   }
 
   /** Sends the machine an event; `error`: the error behind it. An event of a turn that has ended is dropped. */
@@ -478,7 +486,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     } catch (error) {
       this.#tries++;
       // A fault in the program is retried a few times, a store that is away until it answers.
-      const last = !(error instanceof StoreUnavailable) && this.#tries >= limits.faultTriesMax;
+      const last = !(error instanceof StoreUnavailable) && this.#tries >= faultTriesMax;
       return this.#send(
         {
           type: 'unsealed',

@@ -34,6 +34,13 @@ import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from './orphans.ts';
 import { Population } from '../actors/population.ts';
 
+/** Milliseconds for which a session says that a call is open; the call renews it every `callOpenEveryMs`. */
+export const callOpenMs = 60_000;
+/** Milliseconds until the first check of a session whose end was not answered; each later check waits twice as long. */
+const unsettledLookMs = 250;
+/** The longest of these waits, in milliseconds. */
+export const unsettledLookMsMax = 5_000;
+
 export interface NewSession {
   readonly workspaceId: string;
   readonly assistantId: string;
@@ -361,7 +368,7 @@ export class Sessions {
           lastActivityAt: secondsOf(at),
           mark: this.options.mark(),
           ...(callId !== null && {
-            call: { ...(call?.id === callId && call), id: callId, untilMs: at + limits.callOpenMs },
+            call: { ...(call?.id === callId && call), id: callId, untilMs: at + callOpenMs },
           }),
         };
         if (await actor.save(moved)) return;
@@ -452,7 +459,7 @@ export class Sessions {
   /** The end of the session may be stored although the store's answer was lost: its turn must not continue. */
   #failUnanswered(actor: LiveSession, error: unknown): never {
     actor.unsettledAt = actor.version;
-    this.#lookAgain(actor, limits.unsettledLookMs);
+    this.#lookAgain(actor, unsettledLookMs);
     throw error;
   }
 
@@ -464,7 +471,7 @@ export class Sessions {
     const waits = (): boolean =>
       actor.runner !== null && actor.unsettled && this.population.peek(actor.record.id) === actor;
     // Polls again, with a longer pause, if the store is away or the session has not moved.
-    const again = (): void => this.#lookAgain(actor, Math.min(2 * waitMs, limits.unsettledLookMsMax));
+    const again = (): void => this.#lookAgain(actor, Math.min(2 * waitMs, unsettledLookMsMax));
     actor.look?.cancel();
     if (waits())
       actor.look = this.options.clock.after(waitMs, () => waits() && void this.#refresh(actor).then(again, again));

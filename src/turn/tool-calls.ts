@@ -2,7 +2,7 @@
  * The tool calls of a turn (contract 13): the calls of a round are stored together before any is sent, each result is
  * stored before anybody sees it, and the model gets the next request once all have a result.
  */
-import { limits, retryMs } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import type { OpaqueFields } from '../base/opaque-fields.ts';
 import type { Span } from '../base/tracing.ts';
@@ -23,6 +23,10 @@ import type { TurnTools } from '../assistant/tools.ts';
 import type { CallsMade, TurnSteps } from './ports.ts';
 import type { TurnLog } from './log.ts';
 import { pause } from './writer.ts';
+import { appendRetryMsMax, retryMs } from '../base/store-retry.ts';
+
+/** Characters that are kept of the arguments of a tool call above `toolCallsMax`. */
+export const toolArgumentsKept = 1024;
 
 /** The turn, as its tool calls report to it. */
 export interface ToolCallEvents {
@@ -327,7 +331,7 @@ export class ToolCallRounds implements CallsMade {
         const offered = tools.find(name);
         const input = tools.check(offered, text);
         // The arguments of calls beyond the bound are kept only if they are short: a model may make many such calls.
-        const isKept = index < limits.toolCallsMax || text.length <= limits.toolArgumentsKept;
+        const isKept = index < limits.toolCallsMax || text.length <= toolArgumentsKept;
         const base = {
           id: tools.makeId(),
           name: offered?.name ?? namable(name),
@@ -389,7 +393,7 @@ export class ToolCallRounds implements CallsMade {
         return await step();
       } catch (error) {
         if (!this.#turn.calls || !this.#turn.retries || !(error instanceof StoreUnavailable)) throw error;
-        await pause(this.#clock, Math.min(retryMs(tries), limits.appendRetryMsMax));
+        await pause(this.#clock, Math.min(retryMs(tries), appendRetryMsMax));
       }
     }
   }

@@ -1,7 +1,7 @@
 /** The steps of a turn in the store: its output, its end, its withdrawal, and the end that another process stored. */
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
-import { limits, retryMs } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import { StoreUnavailable } from '../store/store.ts';
@@ -38,6 +38,7 @@ import type { LiveSession } from './in-flight.ts';
 import { terminalOf, type TurnLog } from './log.ts';
 import type { Withdrawals } from './withdrawals.ts';
 import { tracedStep, type Span } from '../base/tracing.ts';
+import { retryMs } from '../base/store-retry.ts';
 
 /**
  * A turn that was begun. `before`: its session before the turn; `begunAt`: the monotonic time from which its lease

@@ -5,7 +5,7 @@
  */
 import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Clock, Timer } from '../base/clock.ts';
-import { limits, retryMs } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import { firstIndexOf } from '../store/records.ts';
 import {
   StoreUnavailable,
@@ -30,6 +30,7 @@ import type { Settlement } from '../host/link-budget.ts';
 import { withdrawalSettlement } from './charges.ts';
 import type { TurnReports } from './ports.ts';
 import { tracedStep, type Span } from '../base/tracing.ts';
+import { retryMs } from '../base/store-retry.ts';
 
 /** A turn to withdraw. */
 export interface Withdrawal {

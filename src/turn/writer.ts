@@ -2,12 +2,12 @@
  * Stores a turn's output as it comes; in a crowd in fewer and larger pieces, at a beat. Pieces go from the log into the
  * store and from there to the readers.
  */
-import { limits, retryMs } from '../base/limits.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ModelStream } from '../providers/model.ts';
 import { StoreUnavailable, type AppendResult, type StopRequest } from '../store/store.ts';
 import type { Pace } from './pace.ts';
 import type { TurnLog } from './log.ts';
+import { appendRetryMsMax, retryMs } from '../base/store-retry.ts';
 
 /** The turn, as its writer reports to it. */
 export interface WriterEvents {
@@ -107,7 +107,7 @@ export class Writer {
         answer = await this.#append(fresh.position, fresh.text);
       } catch (error) {
         if (turn.retries && error instanceof StoreUnavailable) {
-          await pause(this.#clock, Math.min(retryMs(tries++), limits.appendRetryMsMax));
+          await pause(this.#clock, Math.min(retryMs(tries++), appendRetryMsMax));
           continue;
         }
         turn.unstored(error);

@@ -3,10 +3,11 @@
  */
 import { Type, type Static, type TSchema } from 'typebox';
 import { aliasPattern, slugPattern } from '../base/text.ts';
-import { limits, linkLimitDefault, type LinkLimitName } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import { isOrigin } from '../base/origin.ts';
 import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
+import { linkLimitDefault, type LinkLimitName } from '../base/link-limits.ts';
 
 const Reasoning = () =>
   Strings(

@@ -1,8 +1,9 @@
 /** The shapes of an assistant's public link (contract 9). */
 import { Type, type Static, type TInteger } from 'typebox';
-import { limits, linkLimitNames, type LinkLimitName } from '../base/limits.ts';
+import { limits } from '../base/limits.ts';
 import { Id, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { CreateSessionBody, SpeechBody, VisitorField } from './conversation.ts';
+import { linkLimitNames, type LinkLimitName } from '../base/link-limits.ts';
 
 export const LinkView = named(
   'Link',

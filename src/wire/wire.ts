@@ -4,7 +4,6 @@
  */
 import type { Static, TSchema } from 'typebox';
 import { Failure, type ErrorName } from '../base/errors.ts';
-import { limits } from '../base/limits.ts';
 import { firstProblem, overfull, pruned, validatorOf, type Parts, type Problem } from './check.ts';
 
 export * from './conversation.ts';
@@ -21,6 +20,9 @@ export * from './people.ts';
 export * from './sign-in.ts';
 export * from './history.ts';
 export * from './webhooks.ts';
+
+/** Characters of a client's own name for a field that a message shows. */
+const fieldCharactersShown = 128;
 
 /** Fields whose bound has a special error code, by path. */
 export type TooLong = Readonly<Record<string, { name: ErrorName; limit: number }>>;
@@ -57,7 +59,7 @@ function pathOf(parts: readonly string[], schema: Parts): string {
   const named: string[] = [];
   let within: Parts | undefined = schema;
   for (const part of parts) {
-    if (within?.['~whole'] || part.length > limits.fieldCharactersShown) break;
+    if (within?.['~whole'] || part.length > fieldCharactersShown) break;
     named.push(part.replace(unprintable, '\ufffd'));
     within = within && partOf(within, part);
   }

@@ -1,10 +1,9 @@
 /** Sign-ins that have begun at an issuer, and their cookies. */
 import t from 'tap';
-import { BegunSignIns } from '../../src/access/begun-sign-ins.ts';
+import { BegunSignIns, oidcSignInsBegunMax } from '../../src/access/begun-sign-ins.ts';
 import { sealedTexts } from '../../src/access/sealed-text.ts';
 import type { RequestHead } from '../../src/base/edge.ts';
 import { randomIds } from '../../src/base/ids.ts';
-import { limits } from '../../src/base/limits.ts';
 
 const ids = randomIds({ now: () => 0 });
 const secret = 'a secret of thirty-two characters';
@@ -73,6 +72,6 @@ t.test('several tabs sign in at once, and any number of them leave few cookies',
     jar.set(name, value);
     newest = state;
   }
-  t.equal(jar.size, limits.oidcSignInsBegunMax);
+  t.equal(jar.size, oidcSignInsBegunMax);
   t.strictSame(begun.find(headOf(...[...jar].map((pair) => pair.join('='))), newest, begunAt), facts);
 });

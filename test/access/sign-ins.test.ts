@@ -8,7 +8,7 @@ import { ownerOfAll } from '../../src/base/roles.ts';
 import { installation } from '../../src/store/records.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
-import { signInEnd, SignIns } from '../../src/access/sign-ins.ts';
+import { signInEnd, SignIns, signInLinkSweepSeconds } from '../../src/access/sign-ins.ts';
 import { SignInThrottle } from '../../src/access/throttle.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -189,7 +189,7 @@ t.test('expired links are swept at intervals, not at each new link', async (t) =
   };
   for (let link = 0; link < 500; link++) await scene.signIns.makeLink(`Person ${link}`);
   t.equal(pages, 1);
-  await pass(scene, limits.signInLinkSweepSeconds * 1000);
+  await pass(scene, signInLinkSweepSeconds * 1000);
   await scene.signIns.makeLink('Ada');
   t.ok(pages > 1);
 });

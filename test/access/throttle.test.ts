@@ -1,8 +1,7 @@
 /** The throttle of each address (contract 4), with the arithmetic of the budgets (contract 5). */
 import t from 'tap';
 import { full, retryAfterSeconds, take } from '../../machines/budget.ts';
-import { limits } from '../../src/base/limits.ts';
-import { AddressThrottle } from '../../src/access/throttle.ts';
+import { AddressThrottle, throttledAddressesMax } from '../../src/access/throttle.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
 const open = (ceiling: number) => {
@@ -66,7 +65,7 @@ t.test('a bounded number of addresses is remembered, the latest', async (t) => {
   t.equal(throttle.take(address(0)), null);
   t.equal(throttle.take(address(1)), null);
   t.not(throttle.take(address(0)), null, 'heard of again');
-  for (let index = 2; index <= limits.throttledAddressesMax; index++) throttle.take(address(index));
+  for (let index = 2; index <= throttledAddressesMax; index++) throttle.take(address(index));
   t.equal(throttle.take(address(1)), null, 'forgotten');
-  t.not(throttle.take(address(limits.throttledAddressesMax)), null);
+  t.not(throttle.take(address(throttledAddressesMax)), null);
 });

@@ -9,6 +9,7 @@ import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { edge, openHouse, type House } from './house.ts';
 import { rawAsk } from './raw.ts';
 import { begin, say, synthetic, transcriptOf } from './talk.ts';
+import { readyKeptMs } from '../../src/store/readiness.ts';
 
 const skip = whyNoRedis() ?? false;
 const secret = 'a-secret-of-the-tests-that-is-long-enough';
@@ -74,7 +75,7 @@ t.test(`${edge}: a flood costs the store next to nothing, and turns run on in it
   const scrapesMax = limits.scrapesFreshMax + 1 + tookMs / limits.scrapeKeptMs;
   t.ok(texts.size <= scrapesMax, `${texts.size} scrapes for ${times}, ${Math.floor(scrapesMax)} are allowed`);
   const more = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
-  const pingsMax = 1 + tookMs / limits.readyKeptMs;
+  const pingsMax = 1 + tookMs / readyKeptMs;
   t.ok(more('set') <= pingsMax, `${more('set')} pings for ${times}, ${Math.floor(pingsMax)} are allowed`);
   // The store is searched at intervals for the remains of other processes.
   const stepsMax = 10 + tookMs / limits.orphansMs;

@@ -1,8 +1,7 @@
 /** Progress of a long command. */
 import { Writable } from 'node:stream';
 import t from 'tap';
-import { bar, Progress } from '../../src/cli/progress.ts';
-import { limits } from '../../src/base/limits.ts';
+import { bar, Progress, movingToldMs } from '../../src/cli/progress.ts';
 
 t.test('a bar never leaves its bounds', async (t) => {
   t.equal(bar(0), `[${'-'.repeat(24)}]   0 %`);
@@ -31,9 +30,9 @@ t.test('where no terminal is, a line comes every few seconds until the end', asy
   t.same(
     waits.map(({ ms, cancelled }) => [ms, cancelled]),
     [
-      [limits.movingToldMs, false],
-      [limits.movingToldMs, false],
-      [limits.movingToldMs, true],
+      [movingToldMs, false],
+      [movingToldMs, false],
+      [movingToldMs, true],
     ],
   );
 });

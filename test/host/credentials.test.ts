@@ -1,6 +1,6 @@
 /** Credentials as turns find them: looked up once within `catalogFreshMs`. */
 import t from 'tap';
-import { Credentials } from '../../src/host/credentials.ts';
+import { Credentials, credentialsKeptMax } from '../../src/host/credentials.ts';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable, type Catalog } from '../../src/store/store.ts';
 import { memoryStore } from '../../src/store/memory.ts';
@@ -68,7 +68,7 @@ t.test('a failed read is not cached', async (t) => {
 t.test('a bounded number of credentials is cached', async (t) => {
   const { asked, workspace, credential, credentials } = await open();
   await credentials.of(workspace.id, credential.id);
-  for (let other = 1; other < limits.credentialsKeptMax; other++) await credentials.of(workspace.id, `crd_${other}`);
+  for (let other = 1; other < credentialsKeptMax; other++) await credentials.of(workspace.id, `crd_${other}`);
   const before = asked.reads;
   await credentials.of(workspace.id, credential.id);
   t.equal(asked.reads, before);

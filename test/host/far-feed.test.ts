@@ -2,7 +2,15 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { Feed, watchFeed, type Awake } from '../../src/host/feed.ts';
+import {
+  Feed,
+  watchFeed,
+  type Awake,
+  feedAskMs,
+  feedWantedMs,
+  feedHeldMs,
+  feedPictureMs,
+} from '../../src/host/feed.ts';
 import { Inspector, type Inspected } from '../../src/actors/inspector.ts';
 import { limits } from '../../src/base/limits.ts';
 import type { PubSub } from '../../src/store/store.ts';
@@ -38,7 +46,7 @@ async function processes() {
   return { ether, one, two };
 }
 
-const timeFor = limits.feedPictureMs + 50;
+const timeFor = feedPictureMs + 50;
 
 t.test('a watcher sees what other processes commit, and which of their actors are awake', async (t) => {
   const { ether, one, two } = await processes();
@@ -83,7 +91,7 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   const found = pictures[0]!.filter(({ actor }) => actor.id === both);
   t.match(found, [{ seq: 2, state: 'ended' }], 'the newest of several counts');
 
-  await pass(one, 2 * limits.feedWantedMs);
+  await pass(one, 2 * feedWantedMs);
   ether.sent.length = 0;
   await two.session().then(({ id: other }) => two.actor(other));
   t.same(ether.sent, ['feed'], 'it lasts as long as somebody watches');
@@ -95,7 +103,7 @@ t.test('a watcher sees what other processes commit, and which of their actors ar
   t.equal(drains, 1, 'and no more once it has left');
   await turnOfTheLoop();
   t.equal(ether.listeners('feed'), 0);
-  await pass(one, limits.feedWantedMs + 100);
+  await pass(one, feedWantedMs + 100);
   ether.sent.length = 0;
   await two.session().then(({ id: other }) => two.actor(other));
   t.same(ether.sent, [], 'and ends some seconds after');
@@ -122,12 +130,12 @@ t.test('a process that was held up keeps sending until it knows whether others s
   await announce();
   t.ok(inspector.watched);
   clock.heldMs += limits.leaseMs;
-  clock.advance(limits.feedWantedMs);
+  clock.advance(feedWantedMs);
   t.ok(inspector.watched, 'what was announced meanwhile has not been read');
   await announce();
-  clock.advance(limits.feedAskMs + limits.feedHeldMs);
+  clock.advance(feedAskMs + feedHeldMs);
   t.ok(inspector.watched, 'somebody does');
-  clock.advance(limits.feedWantedMs);
+  clock.advance(feedWantedMs);
   t.notOk(inspector.watched, 'nobody does');
   feed.close();
   t.equal(clock.timers, 0);

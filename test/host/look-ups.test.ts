@@ -9,6 +9,7 @@ import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ids } from '../store/fixtures.ts';
 import { Scene, withSteps } from './scene.ts';
+import { unknownMax } from '../../src/host/look-ups.ts';
 
 /** A scene that counts how often its store is asked for a key. */
 async function counting(): Promise<{ scene: Scene; asked: () => number; store: Store }> {
@@ -70,14 +71,14 @@ t.test('concurrent requests share a look-up, also of a known key', async (t) => 
 
 t.test('a bounded number of unknown keys is remembered, the newest', async (t) => {
   const { scene, asked } = await counting();
-  const texts = Array.from({ length: limits.unknownMax + 1 }, () => makeKey(ids).text);
+  const texts = Array.from({ length: unknownMax + 1 }, () => makeKey(ids).text);
   for (const text of texts)
     await Promise.resolve()
       .then(() => scene.host.keys.authenticate(text))
       .catch(() => {});
   t.equal(asked(), texts.length);
   await isUnknown(t, scene, texts.at(-1)!);
-  await isUnknown(t, scene, texts.at(-limits.unknownMax / 2)!);
+  await isUnknown(t, scene, texts.at(-unknownMax / 2)!);
   t.equal(asked(), texts.length);
   await isUnknown(t, scene, texts[0]!);
   t.equal(asked(), texts.length + 1);

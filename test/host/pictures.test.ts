@@ -1,8 +1,7 @@
 /** Pictures of the live actors cost much where many live, so they are made one after another. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import { Pictures, type PictureReceiver } from '../../src/host/pictures.ts';
-import { limits } from '../../src/base/limits.ts';
+import { Pictures, type PictureReceiver, pictureMsFree, pictureRestTimes } from '../../src/host/pictures.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
 /** Pictures that take so long, and watchers who note in `given` what they get. */
@@ -68,7 +67,7 @@ t.test('a watcher that leaves while others answer costs no picture', async (t) =
 });
 
 t.test('a slow picture is followed by a pause of several times its duration', async (t) => {
-  const tookMs = limits.pictureMsFree + 10;
+  const tookMs = pictureMsFree + 10;
   const { clock, given, pictures, watcher } = scene(tookMs);
   const turns = async (): Promise<void> => {
     for (let turn = 0; turn < 5; turn++) await turnOfTheLoop();
@@ -77,7 +76,7 @@ t.test('a slow picture is followed by a pause of several times its duration', as
   pictures.request(watcher('two'));
   await turns();
   t.same(given, ['one']);
-  clock.advance(limits.pictureRestTimes * tookMs - 1);
+  clock.advance(pictureRestTimes * tookMs - 1);
   await turns();
   t.same(given, ['one']);
   clock.advance(1);

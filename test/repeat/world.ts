@@ -4,8 +4,9 @@ import type { Edge } from '../hostile/judge.ts';
 import { openWorld, type World } from '../hostile/world.ts';
 import { linked, Visit } from '../pages/link/visits.ts';
 import { provider, type Provider } from '../providers/model/provider.ts';
-import { limits, linkLimitNames } from '../../src/base/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { Meter } from './meter.ts';
+import { linkLimitNames } from '../../src/base/link-limits.ts';
 
 const unlimited = {
   minutes_per_day: null,

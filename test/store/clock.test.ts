@@ -2,11 +2,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { WheelClock, type Clock } from '../../src/base/clock.ts';
-import { limits } from '../../src/base/limits.ts';
 import { StoreClock } from '../../src/store/clock.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { RedisServer, appendOnly, whyNoRedis } from './redis-server.ts';
 import { openStore, toldTheTime } from './redis-stores.ts';
+import { redisTimeMs } from '../../src/store/redis/time.ts';
 
 t.test("the clock gives its own time until the store's is known, then the store's", async (t) => {
   const own = new ManualClock();
@@ -94,8 +94,7 @@ class Skewed implements Clock {
 
   now = (): number => this.#wheel.now() + this.#aheadMs;
   monotonic = (): number => this.#wheel.monotonic();
-  after = (delayMs: number, callback: () => void) =>
-    this.#wheel.after(delayMs === limits.redisTimeMs ? 0 : delayMs, callback);
+  after = (delayMs: number, callback: () => void) => this.#wheel.after(delayMs === redisTimeMs ? 0 : delayMs, callback);
   stop = (): void => this.#wheel.stop();
 }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { pino } from 'pino';
 import { CoalescedQuery } from '../../src/base/coalesced-query.ts';
 import { limits } from '../../src/base/limits.ts';
-import { Readiness } from '../../src/store/readiness.ts';
+import { Readiness, readyAnswerMs, readySharedMs, readyKeptMs } from '../../src/store/readiness.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -50,7 +50,7 @@ t.test('looks at one time are one ping, and so are those soon after', async (t) 
   t.equal(store.pings, 1);
   store.answer();
   t.same(new Set(await first), new Set([true]));
-  clock.advance(limits.readyKeptMs - 1);
+  clock.advance(readyKeptMs - 1);
   t.same(await looks(2), [true, true]);
   t.equal(store.pings, 1, 'the answer is kept for a while');
   clock.advance(1);
@@ -60,7 +60,7 @@ t.test('looks at one time are one ping, and so are those soon after', async (t) 
   t.same(await next, [false, false]);
   t.same(await looks(2), [false, false]);
   t.equal(store.pings, 2, 'a refusal is kept as well');
-  clock.advance(limits.readyKeptMs);
+  clock.advance(readyKeptMs);
   const last = looks(2);
   store.answer();
   t.same(await last, [true, true]);
@@ -71,7 +71,7 @@ t.test('a store that hangs is told within two seconds to each, and pinged once',
   const { clock, store, looks, said } = scene();
   let answers = 0;
   const look = (): void => void looks(1).then(([ready]) => (answers += ready === false ? 1 : 0));
-  t.ok(limits.readyAnswerMs < 2000);
+  t.ok(readyAnswerMs < 2000);
   for (let at = 0; at < 5000; at += 100) {
     look();
     clock.advance(100);
@@ -81,7 +81,7 @@ t.test('a store that hangs is told within two seconds to each, and pinged once',
   t.equal(store.pings, 1, 'while one is under way no other is sent');
   store.answer();
   await new Promise(setImmediate);
-  clock.advance(limits.readyKeptMs);
+  clock.advance(readyKeptMs);
   const back = looks(1);
   store.answer();
   t.same(await back, [true]);
@@ -90,11 +90,11 @@ t.test('a store that hangs is told within two seconds to each, and pinged once',
 
 t.test('a store that processes share and that hangs is reported within a quarter of a second', async (t) => {
   const { clock, store, looks } = scene(limits.leaseMs);
-  t.ok(limits.readySharedMs < 250);
+  t.ok(readySharedMs < 250);
   const first = looks(2);
-  clock.advance(limits.readySharedMs);
+  clock.advance(readySharedMs);
   t.same(await first, [false, false]);
-  clock.advance(limits.readyKeptMs);
+  clock.advance(readyKeptMs);
   const next = looks(1);
   store.answer();
   t.same(await next, [true]);
@@ -122,7 +122,7 @@ t.test('a refused step makes the next look ask the store again, a few times a se
   readiness.doubt();
   t.same(await looks(1), [false]);
   t.equal(store.pings, 2, 'a flood of refusals is no flood of pings');
-  clock.advance(limits.readyKeptMs);
+  clock.advance(readyKeptMs);
   const third = looks(1);
   // The store may have answered this ping before it refused the step.
   readiness.doubt();

@@ -1,11 +1,11 @@
 /** Calls that come together go to Redis as one, and each has its own answer. */
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable, type BeginTurn } from '../../src/store/store.ts';
 import { CallBatching } from '../../src/store/redis/call-batching.ts';
 import { Scene, type Begun } from './fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from './redis-server.ts';
 import { openStore } from './redis-stores.ts';
+import { redisGatheredCharactersMax } from '../../src/store/redis/link.ts';
 
 /**
  * Gathers texts of at most ten characters, five at a time; a call that has `bad` among its texts fails, and any call
@@ -174,7 +174,7 @@ t.test('a call is bounded by what its steps read and write', { skip: whyNoRedis(
     await act();
     return (await server.scriptCalls()) - before;
   };
-  const long = 'x'.repeat(limits.redisGatheredCharactersMax / 2);
+  const long = 'x'.repeat(redisGatheredCharactersMax / 2);
   t.equal(
     await calls(() => Promise.all(turns.slice(1).map((turn) => turn.append(0, long)))),
     3,

@@ -7,9 +7,8 @@ import fc from 'fast-check';
 import { createClient } from 'redis';
 import t, { type Test } from 'tap';
 import { floor } from '../../machines/budget.ts';
-import { limits } from '../../src/base/limits.ts';
 import { memoryStore } from '../../src/store/memory.ts';
-import { Debts } from '../../src/store/redis/debts.ts';
+import { Debts, redisDebtMs } from '../../src/store/redis/debts.ts';
 import { redisStore } from '../../src/store/redis.ts';
 import type { Store, Taken } from '../../src/store/store.ts';
 import { ManualClock } from '../providers/model/provider.ts';
@@ -93,10 +92,7 @@ const against =
 
 t.test('debts that Redis has been told are exact in every process', { skip }, async (t) => {
   const place = await open(t);
-  const settled = fc.oneof(
-    fc.integer({ min: limits.redisDebtMs, max: 2000 }),
-    fc.integer({ min: limits.redisDebtMs, max: 70_000 }),
-  );
+  const settled = fc.oneof(fc.integer({ min: redisDebtMs, max: 2000 }), fc.integer({ min: redisDebtMs, max: 70_000 }));
   const check: Check = (own, exact) => deepEqual(own, exact);
   await t.resolves(fc.assert(fc.asyncProperty(sequence(settled), against(place, check)), { numRuns: 25 }));
 });
@@ -105,7 +101,7 @@ t.test('another process may report a wait that is too short by the debt at most'
   const place = await open(t);
   const quick = fc.oneof(
     fc.constant(0),
-    fc.integer({ min: 1, max: 2 * limits.redisDebtMs }),
+    fc.integer({ min: 1, max: 2 * redisDebtMs }),
     fc.integer({ min: 1, max: 2000 }),
     fc.integer({ min: 1, max: 61_000 }),
   );
@@ -122,7 +118,7 @@ t.test('another process may report a wait that is too short by the debt at most'
     }
     early++;
     ok(
-      own.passed && exact.retryAfterSeconds <= Math.ceil(60 / ceiling + limits.redisDebtMs / 1000),
+      own.passed && exact.retryAfterSeconds <= Math.ceil(60 / ceiling + redisDebtMs / 1000),
       'what passes would have passed that much later',
     );
   };
@@ -158,7 +154,7 @@ for (const ceiling of [60, 1])
       }
       const cost = (await asked()) - before;
       t.ok(cost <= 101, `${cost} steps for a thousand requests in ten seconds`);
-      await pass(limits.redisDebtMs);
+      await pass(redisDebtMs);
       t.match(await take(two), { passed: false, retryAfterSeconds: 60 });
       await pass(59_999);
       t.match(await take(two), { passed: false });
@@ -175,9 +171,9 @@ t.test('with one request a minute nobody passes early where another process has 
   const take = async (store: Store): Promise<Taken> =>
     (await store.limits.takeBudgets('wks_1', 'key_1', [{ budget: 'requests', ceiling: 1 }], 0))[0]!;
   for (let count = 0; count < 3; count++) await take(one);
-  await pass(60_000 - limits.redisDebtMs / 2);
+  await pass(60_000 - redisDebtMs / 2);
   t.match(await take(one), { passed: false, retryAfterSeconds: 60 });
-  await pass(limits.redisDebtMs - 1);
+  await pass(redisDebtMs - 1);
   t.match(await take(two), { passed: false, retryAfterSeconds: 60 });
 });
 
@@ -207,7 +203,7 @@ t.test('a flush waits for what was on its way before it', async (t) => {
   const exchange = { askedAt: clock.monotonic(), answeredAt: clock.monotonic() };
   debts.noteAnswer(place, 60, false, { level: floor(60), at: redisEpoch }, exchange);
   t.ok(debts.refuseCertain(place, 60));
-  clock.advance(limits.redisDebtMs);
+  clock.advance(redisDebtMs);
   t.equal(written.length, 1, 'its time has come');
   let over = false;
   const flushed = debts.flush().then(() => (over = true));

@@ -3,8 +3,7 @@
  * open unready (contract 11).
  */
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
-import { Eviction } from '../../src/store/redis/eviction.ts';
+import { Eviction, redisPolicyMs } from '../../src/store/redis/eviction.ts';
 import type { RedisLink } from '../../src/store/redis/link.ts';
 import { RedisTarget } from '../../src/store/redis/load.ts';
 import type { RedisReply } from '../../src/store/redis/reply.ts';
@@ -151,15 +150,15 @@ t.test('a primary that does not answer is waited for once, and for a moment late
   const answered = (policy: string): void =>
     answers.splice(0).forEach((answer) => answer(['maxmemory-policy', policy].map((word) => Buffer.from(word))));
   const first = eviction.refuse();
-  clock.advance(limits.redisPolicyMs);
+  clock.advance(redisPolicyMs);
   answered('noeviction');
   await t.resolves(first);
   const second = eviction.refuse();
-  clock.advance(limits.redisPolicyMs);
+  clock.advance(redisPolicyMs);
   await t.resolves(second, 'what was known last counts');
   answered('allkeys-lru');
   await new Promise(setImmediate);
   const third = eviction.refuse();
-  clock.advance(limits.redisPolicyMs);
+  clock.advance(redisPolicyMs);
   await t.rejects(third, says('allkeys-lru'));
 });

@@ -4,7 +4,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { EmbeddedStore } from '../../src/store/embedded.ts';
 import type { Write } from '../../src/store/engine.ts';
-import { WriteBatcher } from '../../src/store/write-batcher.ts';
+import { WriteBatcher, recordsKeptMax, recordKeptBytesMax } from '../../src/store/write-batcher.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { HeldEngine } from './engines.ts';
 import { api, at, page, remembered, Scene, snapshot, usageQuery } from './fixtures.ts';
@@ -376,19 +376,19 @@ t.test(
     await batcher.step((draft) => draft.remove('row'));
     t.same(seen(), [undefined, undefined]);
     await batcher.step((draft) => {
-      for (let number = 0; number <= limits.recordsKeptMax; number++) draft.keep(`row-${number}`, number);
+      for (let number = 0; number <= recordsKeptMax; number++) draft.keep(`row-${number}`, number);
     });
     reads = 0;
-    const room = limits.recordsKeptMax * (1 - limits.cacheShareKept);
+    const room = recordsKeptMax * (1 - limits.cacheShareKept);
     t.same([batcher.get('row-0'), batcher.get(`row-${room}`)], [0, room]);
     t.equal(reads, 2, 'those kept longest are read');
     t.equal(batcher.get(`row-${room + 1}`), room + 1);
     t.equal(reads, 2, 'and no others');
-    for (const length of [limits.recordKeptBytesMax - 100, limits.recordKeptBytesMax + 1]) {
+    for (const length of [recordKeptBytesMax - 100, recordKeptBytesMax + 1]) {
       await batcher.step((draft) => draft.keep('long', 'a'.repeat(length)));
       reads = 0;
       t.equal(batcher.get<string>('long')?.length, length);
-      t.equal(reads, length > limits.recordKeptBytesMax ? 1 : 0, 'a long one is read again');
+      t.equal(reads, length > recordKeptBytesMax ? 1 : 0, 'a long one is read again');
     }
     await batcher.close();
   },
@@ -422,7 +422,7 @@ t.test('a row that is counted up is written once for a batch, and seen by decisi
   t.same(seen('row'), [[1], [1], 1], 'counted in the batch that removed it');
   await batcher.step((draft) => {
     draft.count('evicted', [1]);
-    for (let number = 0; number <= limits.recordsKeptMax; number++) draft.count(`row-${number}`, [number]);
+    for (let number = 0; number <= recordsKeptMax; number++) draft.count(`row-${number}`, [number]);
     return batcher;
   });
   t.same([batcher.get('row-0'), batcher.get('evicted')], [[0], [1]], 'those that memory has no room for are read');

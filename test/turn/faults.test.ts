@@ -3,6 +3,8 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
+import { faultTriesMax } from '../../src/turn/runner.ts';
+import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 
 const away = new StoreUnavailable('the store is away');
 
@@ -79,13 +81,13 @@ t.test('a fault in the program ends the attempts to store', async (t) => {
   await stage.says('one ');
   stage.model.end();
   await settle();
-  for (let tries = 0; tries < limits.faultTriesMax; tries++) {
+  for (let tries = 0; tries < faultTriesMax; tries++) {
     t.equal(stage.finishes.length, tries + 1);
     stage.finishes[tries]!.reject(new TypeError('a bug'));
     await settle();
-    stage.clock.advance(limits.storeRetryMsMax);
+    stage.clock.advance(storeRetryMsMax);
     await settle();
   }
-  t.same([stage.finishes.length, stage.clock.timers, stage.statuses], [limits.faultTriesMax, 0, ['failed']]);
+  t.same([stage.finishes.length, stage.clock.timers, stage.statuses], [faultTriesMax, 0, ['failed']]);
   t.match(stage.faults, [{ reason: 'error', cause: TypeError }]);
 });

@@ -4,7 +4,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import type { Message } from '../../src/store/store.ts';
-import { Histories } from '../../src/turn/histories.ts';
+import { Histories, historyMessagesMax, historiesCharactersMax } from '../../src/turn/histories.ts';
 import { Scene, withSteps } from '../host/scene.ts';
 
 async function watched(): Promise<{ scene: Scene; asked: () => number }> {
@@ -54,7 +54,7 @@ t.test("a cached history equals the store's after every kind of turn", async (t)
           id,
           messageCount,
           limits.historyTokensMax * 4,
-          limits.historyMessagesMax,
+          historyMessagesMax,
         );
         const told = await turn(elsewhere ? other : scene, id, words.repeat(times), ending);
         t.strictSame(told.slice(0, -1), stored);
@@ -105,11 +105,11 @@ t.test('the cache is bounded, and the session used longest ago is evicted', asyn
   ];
   const session = await scene.session();
   const large = 'x'.repeat(limits.historyTokensMax * 4);
-  const fitting = Math.floor(limits.historiesCharactersMax / (large.length + 512));
+  const fitting = Math.floor(historiesCharactersMax / (large.length + 512));
   for (let index = 0; index <= fitting; index++)
     histories.keep({ record: { ...session, id: `ses_${index}` }, version: 1 }, [], said(large));
   const of = (index: number) => histories.of({ ...session, id: `ses_${index}`, messageCount: 1 }, 1);
-  const kept = Math.floor((limits.historiesCharactersMax * limits.cacheShareKept) / (large.length + 512));
+  const kept = Math.floor((historiesCharactersMax * limits.cacheShareKept) / (large.length + 512));
   t.equal((await of(fitting)).length, 1);
   t.equal((await of(fitting + 1 - kept)).length, 1);
   t.equal(asked(), 0);

@@ -5,6 +5,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable, type Store } from '../../src/store/store.ts';
 import { pass, Scene, withSteps } from '../host/scene.ts';
+import { unsettledLookMsMax } from '../../src/turn/sessions.ts';
 
 const away = (): Promise<never> => Promise.reject(new StoreUnavailable('away'));
 const unavailable = { message: 'away' };
@@ -57,7 +58,7 @@ for (const shared of [true, false]) {
       await pass(scene, 3000);
       t.equal(talk.cancelled(), false, 'the store is away: nothing is known');
       Object.assign(fate, { save: 'done', look: 'done' });
-      await pass(scene, limits.unsettledLookMsMax);
+      await pass(scene, unsettledLookMsMax);
       await talk.runner.over;
       t.same([talk.cancelled(), talk.runner.log.terminal], [true, { type: 'aborted' }]);
       t.match((await scene.transcript(id)).at(-1), {
@@ -115,7 +116,7 @@ for (const shared of [true, false]) {
     await talk.runner.over;
     t.match((await scene.transcript(id)).at(-1), { content: 'one two', status: 'completed' });
     faulty.looks = 0;
-    await pass(scene, 4 * limits.unsettledLookMsMax);
+    await pass(scene, 4 * unsettledLookMsMax);
     t.same([faulty.looks, await scene.state(id)], [0, 'open']);
     scene.host.close();
   });
@@ -153,7 +154,7 @@ t.test('an end that arrives after the first poll is found', async (t) => {
   };
   fate.save = 'done';
   t.not(await scene.store.sessions.save(ended, basis), null);
-  await pass(scene, limits.unsettledLookMsMax);
+  await pass(scene, unsettledLookMsMax);
   await talk.runner.over;
   t.same([talk.runner.log.terminal, await scene.state(id)], [{ type: 'aborted' }, 'ended']);
   scene.host.close();
@@ -194,7 +195,7 @@ for (const how of ['its own deadline', 'a chat', 'an end', 'an abort'] as const)
       await t.rejects(asked, unavailable);
     }
     fate.save = 'done';
-    await pass(scene, limits.unsettledLookMsMax);
+    await pass(scene, unsettledLookMsMax);
     await talk.runner.over;
     t.same(talk.runner.log.terminal, { type: 'failed', errorCode: 'session_expired' });
     t.match((await scene.store.sessions.read(scene.workspaceId, id))!.record.machine, {

@@ -6,6 +6,9 @@ import t from 'tap';
 import { reachTurn } from '../../src/conversation/turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import { left, nothing, open, remember, unanswered, verbs } from './losses.ts';
+import { fateMs, fateReadersMs } from '../../src/turn/runner.ts';
+import { remoteBegunMs, remoteSealMs } from '../../src/turn/remote-turns.ts';
+import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 
 for (const loss of ['the answer', 'the step', 'late'] as const) {
   t.test(`a begin that loses ${loss} is withdrawn, and a repeat runs anew`, async (t) => {
@@ -22,7 +25,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     await pass(limits.withdrawalMs + 50);
     await repeated;
     losses.clear();
-    await pass(limits.storeRetryMsMax);
+    await pass(storeRetryMsMax);
     await arrives();
     t.same(await left(scene, id), nothing);
     const talk = await scene.begin(id, remember);
@@ -54,7 +57,7 @@ t.test('chats that wait for a withdrawal wait concurrently, and other events do 
   const refused = t.rejects(second, { code: 'turn_in_progress' });
   await turnOfTheLoop();
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   const talk = await first;
   await refused;
   talk.model.text('one ');
@@ -96,9 +99,9 @@ for (const reply of ['answered', 'lost'] as const) {
       t.match(await other.store.turns.takeOver(place!, 'dead', nowMs + limits.leaseMs, nowMs), { epoch: 2 });
       losses.clear();
       if (reply === 'lost') losses.set('takeOverTurn', 'the answer');
-      await pass(limits.leaseMs + limits.storeRetryMsMax);
+      await pass(limits.leaseMs + storeRetryMsMax);
       losses.clear();
-      await pass(limits.storeRetryMsMax);
+      await pass(storeRetryMsMax);
       t.same(await left(scene, id), nothing);
       t.ok(await scene.begin(id, remember));
       close();
@@ -120,7 +123,7 @@ t.test('an end of ours finds no turn that is being withdrawn', async (t) => {
     'its own process does not seal it, whatever its lease',
   );
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   t.match(await left(scene, id), { ...nothing, state: 'ended' });
   close();
 });
@@ -135,7 +138,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     t.same(await talk.runner.begun, { kind: 'unavailable' });
     t.equal(talk.cancelled(), true);
     losses.clear();
-    await pass(limits.storeRetryMsMax);
+    await pass(storeRetryMsMax);
     await arrives();
     t.same(await left(scene, id), nothing);
     t.match([scene.overs, scene.faults], [['withdrawn'], [{ reason: 'store_away' }]]);
@@ -159,12 +162,12 @@ t.test(
     await turnOfTheLoop();
     await pass(limits.leaseMs + 50);
     await other.actor(id);
-    await pass(limits.remoteSealMs);
-    await pass(limits.remoteBegunMs);
+    await pass(remoteSealMs);
+    await pass(remoteBegunMs);
     t.equal(await begun, true);
     t.match([log.pieces.join(''), log.terminal], ['one ', { type: 'failed', errorCode: 'api_error' }]);
     losses.clear();
-    await pass(limits.storeRetryMsMax);
+    await pass(storeRetryMsMax);
     t.match(await left(scene, id), { state: 'open', messages: 2, turns: 1, memory: { resultId: talk.runner.turnId } });
     close();
   },
@@ -182,7 +185,7 @@ t.test('a first piece without an answer stays if another process has sealed the 
   await other.actor(id);
   t.match(await left(other, id), { messages: 2, turns: 1 }, 'who sealed it cannot know what its chat was told');
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   t.match(
     await left(other, id),
     { state: 'open', messages: 2, memory: { resultId: talk.runner.turnId }, turns: 1 },
@@ -212,7 +215,7 @@ for (const said of [true, false]) {
       else talk.model.end();
       t.same([await talk.runner.begun, talk.runner.log.stored], [{ kind: 'begun' }, 0]);
       t.same(talk.runner.log.terminal, { type: 'aborted' });
-      await pass(limits.storeRetryMsMax);
+      await pass(storeRetryMsMax);
       t.match(await left(scene, id), {
         state: 'open',
         messages: 2,
@@ -268,7 +271,7 @@ t.test('the events of a turn that waits to be withdrawn are not read', async (t)
     message: 'The turn waits to be withdrawn. Repeat the request.',
   });
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   t.same(await left(scene, id), nothing);
   close();
 });
@@ -311,10 +314,10 @@ t.test('a turn is withdrawn though a later version has moved its session meanwhi
   };
   await move(1);
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   t.match([await left(other, id), scene.faults], [{ messages: 2 }, [{ reason: 'store_away' }]], 'it is not given up');
   await move(-1);
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   t.same(await left(other, id), nothing);
   close();
 });
@@ -336,7 +339,7 @@ for (const read of [true, false]) {
       talk.model.text('two ');
       await pass(limits.leaseMs);
       t.same([log.terminal, log.cutOff], [null, !read]);
-      await pass(limits.fateReadersMs + limits.remoteSilentMs);
+      await pass(fateReadersMs + limits.remoteSilentMs);
       t.same([log.terminal, log.cutOff], [null, true]);
       leave();
       close();
@@ -357,7 +360,7 @@ t.test(
     await scene.store.turns.requestStop(place, 'aborted', nowMs, nowMs);
     t.ok(await scene.store.turns.takeOver(place, 'dead', nowMs + 60_000, nowMs));
     talk.model.text('one ');
-    await pass(limits.fateMs + 50);
+    await pass(fateMs + 50);
     t.same(await talk.runner.begun, { kind: 'unavailable' });
     t.match(scene.faults, [{ reason: 'fence_lost' }]);
     close();
@@ -373,7 +376,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     talk.model.end();
     t.same(await talk.runner.begun, { kind: 'unavailable' });
     losses.clear();
-    await pass(limits.storeRetryMsMax);
+    await pass(storeRetryMsMax);
     await arrives();
     t.same(await left(scene, id), nothing);
     close();
@@ -390,7 +393,7 @@ for (const loss of ['the answer', 'the step', 'late'] as const) {
     await pass(limits.leaseMs);
     t.same([talk.runner.log.terminal, await talk.runner.settled], [null, false]);
     losses.clear();
-    await pass(limits.storeRetryMsMax);
+    await pass(storeRetryMsMax);
     t.match(talk.runner.log.terminal, { type: 'completed' });
     await arrives();
     t.match(await left(scene, id), { messages: 2, slots: 0, turns: 1, memory: { resultId: talk.runner.turnId } });
@@ -412,7 +415,7 @@ t.test('a turn waits for its store as long as its lease allows, and its readers 
   talk.model.text('three');
   t.same([talk.cancelled(), talk.runner.log.stored, talk.runner.log.terminal], [false, 4, null]);
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   talk.model.end();
   await talk.runner.over;
   t.match(
@@ -443,7 +446,7 @@ for (const seized of [false, true]) {
         t.match(await other.state(id), 'open');
       }
       losses.clear();
-      await pass(2 * limits.storeRetryMsMax);
+      await pass(2 * storeRetryMsMax);
       const { content } = (await other.transcript(id)).at(-1)!;
       const { pieces, storedPieces, terminal } = talk.runner.log;
       t.same([pieces.slice(0, storedPieces).join(''), terminal], [content, { type: 'failed', errorCode: 'api_error' }]);

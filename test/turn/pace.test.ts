@@ -1,7 +1,15 @@
 /** Under load pieces are handed over at a beat; what comes first never waits. */
 import t from 'tap';
-import { limits } from '../../src/base/limits.ts';
-import { Pace } from '../../src/turn/pace.ts';
+import {
+  Pace,
+  pacedPiecesPerSecond,
+  crowdedPiecesPerSecond,
+  paceMs,
+  crowdedPaceMs,
+  paceLeastMs,
+  paceRestShare,
+  paceFullShare,
+} from '../../src/turn/pace.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import { settle, Stage } from './stage.ts';
 
@@ -16,7 +24,7 @@ function load({ pace, clock }: { pace: Pace; clock: ManualClock }, perSecond: nu
   pace.note();
 }
 
-const busy = limits.pacedPiecesPerSecond;
+const busy = pacedPiecesPerSecond;
 const nearlyBusy = busy - 160;
 
 async function stored(stage: Stage): Promise<void> {
@@ -48,11 +56,11 @@ t.test('a busy process stores the first piece at once, and the rest at the beat'
   for (const piece of [' and', ' then', ' more']) stage.model.text(piece);
   await settled();
   t.same(texts(stage), ['first']);
-  stage.clock.advance(limits.paceMs);
+  stage.clock.advance(paceMs);
   await stored(stage);
   t.same(texts(stage), ['first', ' and then more']);
   t.same(stage.appends.at(-1)!.asked.position, 5);
-  stage.clock.advance(limits.paceMs);
+  stage.clock.advance(paceMs);
   await settled();
   t.equal(stage.appends.length, 2, 'a beat with nothing new writes nothing');
   stage.model.text('!');
@@ -62,7 +70,7 @@ t.test('a busy process stores the first piece at once, and the rest at the beat'
 
 t.test('a crowded process reads the model at the beat, and stores that output at once', async (t) => {
   const stage = new Stage().start({ holdable: true });
-  load(stage, limits.crowdedPiecesPerSecond);
+  load(stage, crowdedPiecesPerSecond);
   stage.model.text('first');
   t.equal(stage.heard, false);
   await stored(stage);
@@ -70,9 +78,9 @@ t.test('a crowded process reads the model at the beat, and stores that output at
   for (const piece of [' came', ' with it']) stage.model.text(piece);
   await stored(stage);
   t.same(texts(stage), ['first', ' came with it'], 'what had been read waits for no beat');
-  stage.clock.advance(limits.crowdedPaceMs - 1);
+  stage.clock.advance(crowdedPaceMs - 1);
   t.equal(stage.heard, false);
-  load(stage, 2 * limits.crowdedPiecesPerSecond);
+  load(stage, 2 * crowdedPiecesPerSecond);
   t.equal(stage.heard, true);
   // Text arrives record by record with promises in between, as over TLS.
   for (const piece of [' and', ' then', ' more']) {
@@ -90,13 +98,13 @@ t.test(
   'a model that cannot be held is written at the beat in a crowd, and one that can is never held outside of one',
   async (t) => {
     const stage = new Stage().start();
-    load(stage, limits.crowdedPiecesPerSecond);
+    load(stage, crowdedPiecesPerSecond);
     for (const piece of ['first', ' rest']) {
       stage.model.text(piece);
       await stored(stage);
     }
     t.same(texts(stage), ['first']);
-    stage.clock.advance(limits.crowdedPaceMs);
+    stage.clock.advance(crowdedPaceMs);
     await stored(stage);
     t.same(texts(stage), ['first', ' rest']);
     const other = new Stage().start({ holdable: true });
@@ -122,7 +130,7 @@ for (const ending of ['end', 'abort'] as const) {
     });
     stage.finishes[0]!.resolve({ inputTokens: 1, outputTokens: 1 });
     await settled();
-    stage.clock.advance(limits.paceMs);
+    stage.clock.advance(paceMs);
     await settled();
     t.same(texts(stage), ['first']);
     t.same(stage.runner.log.terminal?.type, ending === 'end' ? 'completed' : 'aborted');
@@ -137,14 +145,14 @@ t.test('all turns share a beat, and a pace that nobody waits for sets no timer',
   pace.next(() => called.push(1));
   pace.next(() => called.push(2));
   t.equal(clock.timers, 1);
-  clock.advance(limits.paceMs);
+  clock.advance(paceMs);
   t.same([called, clock.timers], [[1, 2], 0]);
 });
 
 t.test('a crowd beats in groups one after another, each turn once in the time of a beat', async (t) => {
   const clock = new ManualClock();
   const pace = new Pace(clock);
-  load({ pace, clock }, limits.crowdedPiecesPerSecond);
+  load({ pace, clock }, crowdedPiecesPerSecond);
   const called = Array<number>(40).fill(0);
   const all = (): number => called.reduce((sum, count) => sum + count);
   const goOn = (turn: number): void =>
@@ -156,7 +164,7 @@ t.test('a crowd beats in groups one after another, each turn once in the time of
   const portions: number[] = [];
   for (let beat = 0; beat < 32; beat++) {
     const before = all();
-    clock.advance(limits.crowdedPaceMs / 16);
+    clock.advance(crowdedPaceMs / 16);
     portions.push(all() - before);
   }
   t.ok(
@@ -169,10 +177,10 @@ t.test('a crowd beats in groups one after another, each turn once in the time of
 t.test('a crowd that has ended is measured as ended without further pieces', async (t) => {
   const clock = new ManualClock();
   const pace = new Pace(clock);
-  load({ pace, clock }, limits.crowdedPiecesPerSecond);
+  load({ pace, clock }, crowdedPiecesPerSecond);
   pace.next(() => {});
   for (let piece = 0; piece < 5000; piece++) pace.note();
-  for (let beat = 0; beat < 10; beat++) clock.advance(limits.crowdedPaceMs);
+  for (let beat = 0; beat < 10; beat++) clock.advance(crowdedPaceMs);
   t.same([pace.busy, pace.crowded, clock.timers], [false, false, 0]);
   const unwaited = new Pace(clock);
   load({ pace: unwaited, clock }, busy);
@@ -183,15 +191,15 @@ t.test('a crowded process beats slower, and one that is quiet again not at all',
   const clock = new ManualClock();
   const pace = new Pace(clock);
   let beats = 0;
-  load({ pace, clock }, limits.crowdedPiecesPerSecond);
+  load({ pace, clock }, crowdedPiecesPerSecond);
   pace.next(() => beats++);
-  clock.advance(limits.paceMs);
+  clock.advance(paceMs);
   t.equal(beats, 0);
-  clock.advance(limits.crowdedPaceMs - limits.paceMs);
+  clock.advance(crowdedPaceMs - paceMs);
   t.same([beats, pace.busy], [1, true]);
   for (let beat = 0; beat < 3; beat++) {
     pace.next(() => beats++);
-    clock.advance(limits.crowdedPaceMs);
+    clock.advance(crowdedPaceMs);
   }
   t.same([beats, pace.busy], [4, false], 'the beat itself finds that nothing comes any more');
 });
@@ -209,7 +217,6 @@ function longestWait(share: number, perSecond: number): number {
 }
 
 t.test('the wait of a piece grows with the load of the event loop', async (t) => {
-  const { paceRestShare, paceFullShare } = limits;
   const waits = [
     0,
     paceRestShare,
@@ -217,16 +224,16 @@ t.test('the wait of a piece grows with the load of the event loop', async (t) =>
     (paceRestShare + 3 * paceFullShare) / 4,
     paceFullShare,
     1,
-  ].map((share) => longestWait(share, 2 * limits.crowdedPiecesPerSecond));
+  ].map((share) => longestWait(share, 2 * crowdedPiecesPerSecond));
   t.same(
     waits,
     [...waits].sort((one, other) => one - other),
   );
-  t.ok(waits[0]! <= 2 * limits.paceLeastMs, `${waits[0]} ms at rest`);
+  t.ok(waits[0]! <= 2 * paceLeastMs, `${waits[0]} ms at rest`);
   t.equal(waits[1], waits[0], 'a loop with little to do is like one with nothing');
-  t.ok(waits[4]! >= limits.crowdedPaceMs - 2.5, `${waits[4]} ms where it is busy`);
+  t.ok(waits[4]! >= crowdedPaceMs - 2.5, `${waits[4]} ms where it is busy`);
   t.equal(waits[5], waits[4]);
   t.ok(waits[2]! > waits[1]! && waits[2]! < waits[4]!, `${waits[2]} ms in between`);
-  t.ok(longestWait(0, busy + 160) <= limits.paceLeastMs + 2.5, 'also where all beat together');
-  t.ok(longestWait(1, busy + 160) >= limits.paceMs - 2.5);
+  t.ok(longestWait(0, busy + 160) <= paceLeastMs + 2.5, 'also where all beat together');
+  t.ok(longestWait(1, busy + 160) >= paceMs - 2.5);
 });

@@ -1,7 +1,7 @@
 /** Readers of a turn that another process runs: their reads of the store, and when. */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { RemoteTurns } from '../../src/turn/remote-turns.ts';
+import { RemoteTurns, remoteBegunMs, remoteSealMs } from '../../src/turn/remote-turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { StoreUnavailable, type Notice, type OutputAfter, type Turn } from '../../src/store/store.ts';
@@ -244,7 +244,7 @@ t.test('a reader that joins a turn waits until its owner knows that it has begun
   const slow = await joining(t);
   slow.join();
   await slow.turn.append(0, 'one');
-  await slow.pass(limits.leaseMs + limits.remoteSealMs);
+  await slow.pass(limits.leaseMs + remoteSealMs);
   t.same(slow.joined, []);
   await slow.pass(limits.remoteSilentMs);
   t.same(slow.joined, [true], 'its model is slow');
@@ -301,7 +301,7 @@ t.test(
       void remote.awaitBeginning(turn.place, log, endedAt).then((begun) => joined.push(begun));
       await turnOfTheLoop();
       if (!stands) t.equal((await turn.scene.store.turns.withdraw(withdraw)).outcome, 'finished');
-      clock.advance(limits.remoteBegunMs - 1);
+      clock.advance(remoteBegunMs - 1);
       await turnOfTheLoop();
       t.same(joined, []);
       clock.advance(1);

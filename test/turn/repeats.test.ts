@@ -6,6 +6,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { KeyCaller, Request } from '../../src/http/request.ts';
 import { wrapStore, type AnyStep, type Steps } from '../../src/store/steps.ts';
 import { pass, Scene, withSteps } from '../host/scene.ts';
+import { remoteBegunMs } from '../../src/turn/remote-turns.ts';
 
 /** A host whose store notes which of its steps are called, as one of several on it or alone. */
 async function openNoting(shared: boolean): Promise<{ scene: Scene; asked: string[] }> {
@@ -91,7 +92,7 @@ for (const shared of [false, true]) {
       t.same(await looks(() => send(scene, id, null)), [0, 1], 'without the header');
       t.same(await looks(() => send(scene, id, 'once')), [0, 1], 'the first time');
       // A turn that another process may have run is joined once that process surely knows how it ended.
-      await pass(scene, 2 * limits.remoteBegunMs);
+      await pass(scene, 2 * remoteBegunMs);
       t.same(
         await looks(() => send(scene, id, 'once')),
         [0, 1],

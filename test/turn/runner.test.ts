@@ -1,8 +1,10 @@
 import t from 'tap';
-import { limits, retryMs } from '../../src/base/limits.ts';
+import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import type { TurnStop } from '../../machines/turn.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
+import { fateMs, fateReadersMs } from '../../src/turn/runner.ts';
+import { storeRetryMsMax, retryMs } from '../../src/base/store-retry.ts';
 
 const away = new StoreUnavailable('the store is away');
 
@@ -437,10 +439,7 @@ t.test(
       waitedMs += retryMs(attempt);
       await settle();
     }
-    t.ok(
-      log.cutOff && waitedMs <= limits.leaseMs + limits.fateReadersMs + limits.storeRetryMsMax,
-      `cut off after ${waitedMs} ms`,
-    );
+    t.ok(log.cutOff && waitedMs <= limits.leaseMs + fateReadersMs + storeRetryMsMax, `cut off after ${waitedMs} ms`);
     stage.finishes.at(-1)!.resolve(counted);
     await settle();
     t.same([stage.end, stage.over, stage.statuses, stage.clock.timers], ['completed', true, ['completed'], 0]);
@@ -550,7 +549,7 @@ t.test('a turn taken over before its first output keeps only an end by request',
   await settle();
   t.same([bug.begun, bug.withdrawals.length], ['unavailable', 1]);
   const unanswered = await waiting();
-  unanswered.clock.advance(limits.fateMs);
+  unanswered.clock.advance(fateMs);
   await settle();
   t.same([unanswered.begun, unanswered.withdrawals.length], ['unavailable', 1], 'it is not waited for long');
   t.equal(unanswered.wanted(), false);

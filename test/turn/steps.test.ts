@@ -5,6 +5,8 @@ import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { pastOf } from '../../src/turn/event-log.ts';
 import { counted, settle, Stage } from './stage.ts';
+import { fateMs, fateReadersMs } from '../../src/turn/runner.ts';
+import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 
 /** A stage whose steps are noted in words. */
 function watched({ unsure = false } = {}): { stage: Stage; shown: string[] } {
@@ -51,7 +53,7 @@ t.test('the steps of a turn have the numbers of its history', async (t) => {
     await settle();
     stage.finishes.at(-1)!.reject(new StoreUnavailable('away'));
     await settle();
-    stage.clock.advance(limits.storeRetryMsMax);
+    stage.clock.advance(storeRetryMsMax);
   }
   await settle();
   const { past } = stage.runner;
@@ -75,7 +77,7 @@ t.test('an event after the end of a turn changes nothing', async (t) => {
   await settle();
   stage.appends[0]!.resolve('fenced');
   await settle();
-  stage.clock.advance(limits.fateMs);
+  stage.clock.advance(fateMs);
   await settle();
   stage.fates[0]!.resolve({ terminal: { type: 'aborted' }, text: 'one ', calls: [] });
   await settle();
@@ -156,7 +158,7 @@ t.test('a wait for the store does not shorten the wait for another process', asy
   await settle();
   stage.finishes[0]!.reject(new RangeError('a hole'));
   await settle();
-  const waitMs = limits.leaseMs + limits.fateReadersMs;
+  const waitMs = limits.leaseMs + fateReadersMs;
   stage.clock.advance(waitMs - 1000);
   await settle();
   stage.finishes.at(-1)!.resolve('fenced');

@@ -5,7 +5,7 @@ import type { OfferedFunction } from '../../src/providers/tool.ts';
 import { argumentsOf, checkArguments, argumentsError } from '../../src/providers/tool/arguments.ts';
 import type { ToolCall } from '../../src/store/store.ts';
 import type { Approved } from '../../src/turn/pending-tool-calls.ts';
-import { ToolCallRounds, type ToolCallEvents } from '../../src/turn/tool-calls.ts';
+import { ToolCallRounds, type ToolCallEvents, toolArgumentsKept } from '../../src/turn/tool-calls.ts';
 import type { TurnTools } from '../../src/assistant/tools.ts';
 import type { TurnSteps } from '../../src/turn/ports.ts';
 import { TurnLog } from '../../src/turn/log.ts';
@@ -97,7 +97,7 @@ t.test('a tool call with invalid arguments has the reason that its model gets', 
 });
 
 t.test('calls beyond the bound of a round lose long arguments, and are bounded themselves', async (t) => {
-  const long = JSON.stringify({ a: 'x'.repeat(limits.toolArgumentsKept) });
+  const long = JSON.stringify({ a: 'x'.repeat(toolArgumentsKept) });
   const { made } = await decided(
     Array.from({ length: 200 }, (_, index) => ['act', index === 20 ? '{"a":1}' : long] as const),
   );

@@ -6,6 +6,7 @@ import { StoreUnavailable } from '../../src/store/store.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import { left, nothing, open, passing, remember, unanswered } from './losses.ts';
 import { Scene, withSteps } from '../host/scene.ts';
+import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 
 t.test('a process that ends waits for its withdrawals no longer than for its seals', async (t) => {
   const { scene, losses, pass, close } = await open();
@@ -21,7 +22,7 @@ t.test('a process that ends waits for its withdrawals no longer than for its sea
   t.equal(over, true);
   const again = scene.host.turns.drain(30_000, 5000);
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   await Promise.all([drained, again]);
   t.match(await left(scene, one.id), nothing);
   close();
@@ -45,7 +46,7 @@ t.test('a turn is refused while the bound of waiting withdrawals is reached', as
     (limits as { withdrawalsMax: number }).withdrawalsMax = waiting;
   }
   losses.clear();
-  await pass(limits.storeRetryMsMax);
+  await pass(storeRetryMsMax);
   t.ok(await scene.streaming(other));
   close();
 });
@@ -92,9 +93,9 @@ t.test('a store with a single owner rejects a turn for certain, and leaves nothi
   const talk = await other.begin(session.id, remember);
   talk.model.text('one');
   t.same(await talk.runner.begun, { kind: 'unavailable' });
-  await passing(made, limits.storeRetryMsMax);
+  await passing(made, storeRetryMsMax);
   full = false;
-  await passing(made, limits.storeRetryMsMax);
+  await passing(made, storeRetryMsMax);
   t.match(await left(other, session.id), { ...nothing, slots: 1 }, 'the first piece leaves nothing either');
   t.ok(await other.streaming(session.id));
   for (const { host } of [scene, other]) host.close();
@@ -115,7 +116,7 @@ t.test('a clock that is set back locks no turn that waits to be withdrawn for lo
   await t.rejects(scene.begin((await scene.session()).id), unanswered);
   while (leases.length === 0) await turnOfTheLoop();
   made.clock.jump(-200_000);
-  while (leases.length === 1) await passing(made, limits.storeRetryMsMax);
+  while (leases.length === 1) await passing(made, storeRetryMsMax);
   t.same(leases.slice(0, 2), [limits.leaseMs, limits.leaseMs]);
   t.ok(
     leases.every((lease) => lease <= limits.leaseMs),

@@ -27,6 +27,9 @@ import { TurnFinisher } from './turn-finisher.ts';
 import { TurnStarter } from './turn-starter.ts';
 import { CallUsage } from './usage.ts';
 
+/** Milliseconds for which a call's end waits for the seal of its turn. */
+const callEndMs = 120;
+
 /** The connection of a call. */
 export interface CallWire {
   /** Sends a message. */
@@ -434,7 +437,7 @@ export class Call implements SpeechPort, ReplyPort {
     this.#chats.close();
     if (this.reply !== null) this.#finisher.leave(this.reply);
     this.#finisher.close();
-    const late = new Promise<void>((resolve) => void this.services.clock.after(limits.callEndMs, resolve));
+    const late = new Promise<void>((resolve) => void this.services.clock.after(callEndMs, resolve));
     await Promise.race([this.#finisher.steps, late]);
     this.#usage.count();
     if (reason === 'hangup' || reason === 'replaced') this.tell({ type: 'ended', reason });

@@ -4,9 +4,13 @@
  */
 import type { ReplyContext } from '../../../machines/reply.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import type { StreamingSynthesis } from '../../providers/voice/streaming-synthesis.ts';
 import { PlaybackPosition } from './position.ts';
+
+/** Milliseconds between checks whether the listener has room for more audio. */
+const callStepMs = 20;
+/** Milliseconds between estimates of the position that the listener has reached. */
+const callLookMs = 100;
 
 /** State of the reply's machine, which decides whether audio is sent. */
 export interface PlayedReply {
@@ -185,13 +189,13 @@ export class ReplyPlayout {
     return new Promise((resolve) => {
       this.#wake = resolve;
       this.#timer?.cancel();
-      this.#timer = this.#options.clock.after(limits.callStepMs, resolve);
+      this.#timer = this.#options.clock.after(callStepMs, resolve);
     });
   }
 
   /** Follows the estimate of a client that reports nothing. */
   #pollEstimate(): void {
-    this.#poll = this.#options.clock.after(limits.callLookMs, () => {
+    this.#poll = this.#options.clock.after(callLookMs, () => {
       if (!this.#isOpen || this.#options.reply.context.played) return;
       this.#progress();
       this.#pollEstimate();

@@ -26,6 +26,9 @@ import { ReplyPlayout } from './playout.ts';
 import type { CallPort } from './port.ts';
 import type { CallSettings } from './settings.ts';
 
+/** Milliseconds after a report in which the seal waits for a newer one. */
+const callAnswerMs = 100;
+
 /** The call as a reply sees it. */
 export interface ReplyPort extends Pick<CallPort, 'services' | 'settings' | 'now' | 'context' | 'send' | 'tell'> {
   /** `first`: no audio of the reply was sent before. */
@@ -356,7 +359,7 @@ export class Reply implements Speaker {
       this.#answered = () => {
         isAnswered = true;
         rest?.cancel();
-        rest = this.#clock.after(limits.callAnswerMs, end);
+        rest = this.#clock.after(callAnswerMs, end);
       };
     });
   }

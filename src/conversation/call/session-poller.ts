@@ -8,6 +8,9 @@ import { findTurn } from '../turns.ts';
 import type { ChatTurns } from './chat-turns.ts';
 import type { CallPort } from './port.ts';
 
+/** Milliseconds between two notes in the session that the call is open: less than its `callOpenMs`. */
+const callOpenEveryMs = 20_000;
+
 export interface SessionPollerOptions {
   readonly port: Pick<CallPort, 'id' | 'services' | 'session' | 'now' | 'state' | 'send'>;
   /** Turns of the session that are not the call's. */
@@ -95,7 +98,7 @@ export class SessionPoller {
     if (services.store.leaseMs !== null)
       await this.#pollElsewhere((stored.machine.context as SessionContext).activeTurnId, waits);
     // Another process may have taken this one for dead.
-    if (!this.#closed && (call === undefined || now - this.#notedAt >= limits.callOpenEveryMs)) await this.#note(now);
+    if (!this.#closed && (call === undefined || now - this.#notedAt >= callOpenEveryMs)) await this.#note(now);
   }
 
   /** Finds a turn in another process. Loading the session seals a turn of a dead process. */

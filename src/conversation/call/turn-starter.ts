@@ -2,13 +2,15 @@
  * Begins the turns of a call: when the person has finished, early and announced once they have, or later while the slots
  * are full (contract 18).
  */
-import { limits } from '../../base/limits.ts';
 import type { Words } from '../../providers/voice/pending-transcript.ts';
 import { beginTurn, type TurnRefusal } from './begin.ts';
 import type { CallPort } from './port.ts';
 import type { Reply } from './reply.ts';
 import type { SpeechInput } from './speech-input.ts';
 import type { TurnFinisher } from './turn-finisher.ts';
+
+/** Milliseconds between two requests for a slot of the workspace. */
+const callSlotMs = 250;
 
 export interface TurnStarterOptions {
   readonly port: Pick<CallPort, 'services' | 'session' | 'principal' | 'requestId' | 'span' | 'now' | 'send'>;
@@ -69,7 +71,7 @@ export class TurnStarter {
   /** Asks again after the workspace's slots were full. */
   tryAgain(reply: Reply): void {
     const { port, finisher } = this.#options;
-    port.services.clock.after(limits.callSlotMs, () => finisher.step(() => this.#carryOut(reply, 'ask', reply.words)));
+    port.services.clock.after(callSlotMs, () => finisher.step(() => this.#carryOut(reply, 'ask', reply.words)));
   }
 
   /** The person has finished: the turn that was asked for early is theirs. */

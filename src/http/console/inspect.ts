@@ -10,12 +10,14 @@ import { watchFeed, type Awake, type Watching } from '../../host/feed.ts';
 import type { ActorIdentity, Inspected } from '../../actors/inspector.ts';
 import { reaches, showsLive } from '../../base/roles.ts';
 import { jsonText } from '../../base/json.ts';
-import { limits } from '../../base/limits.ts';
 import type { OperatorCaller, Request } from '../request.ts';
 import type { FeedFormat } from './feed-format.ts';
 import { whileSignedIn } from './sign-in.ts';
 import { StatelyFormat } from './stately.ts';
 import { Watched, watchMessage, type WatchQuery } from './watching.ts';
+
+/** Bytes that wait for a slow watcher: less than `slowReaderBytesMax`, at which the engine cuts the socket. */
+const inspectBytesMax = 128 * 1024;
 
 /** The close code of a server that drains (contract 8). */
 const restarting = 1012;
@@ -114,7 +116,7 @@ class Teller {
    * fits into any other.
    */
   #fits(text: string): boolean {
-    return !this.#held || this.#socket.bufferedBytes + Buffer.byteLength(text) <= limits.inspectBytesMax;
+    return !this.#held || this.#socket.bufferedBytes + Buffer.byteLength(text) <= inspectBytesMax;
   }
 
   #send(text: string): void {

@@ -4,10 +4,10 @@
 import { mayShareAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { nextDay, shownUse } from '../../host/link-budget.ts';
-import { linkLimitNames } from '../../base/limits.ts';
 import { publicAddress } from '../../access/own-origins.ts';
 import type { Reply } from '../request.ts';
 import { reachPathAssistant, type ConsoleRequest } from './common.ts';
+import { linkLimitNames } from '../../base/link-limits.ts';
 
 const decimals = (minutes: number): number => Math.round(minutes * 10) / 10;
 

@@ -22,6 +22,9 @@ import { signingEntry } from './audit.ts';
 import { nowhere } from './common.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 
+/** Characters of the page's path to which a sign-in returns. */
+const oidcPathCharactersMax = 256;
+
 type Oidc = NonNullable<Services['oidc']>;
 
 const oidcOf = ({ oidc }: Services): Oidc => {
@@ -79,9 +82,7 @@ interface Way {
 /** The page of the console that the sign-in leads back to. */
 function pathOf({ query }: RequestHead): string {
   const to = new URLSearchParams(query).get('to') ?? '';
-  return to.length <= limits.oidcPathCharactersMax && /^\/console(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/.test(to)
-    ? to
-    : '/console';
+  return to.length <= oidcPathCharactersMax && /^\/console(?:[/?][\x21-\x5b\x5d-\x7e]*)?$/.test(to) ? to : '/console';
 }
 
 /** The sign-in of this browser, which the new one replaces. On the way back the browser does not show its cookie. */

@@ -1,6 +1,10 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Body, EdgeBounds } from '../../base/edge.ts';
-import { limits } from '../../base/limits.ts';
+
+/** Milliseconds of waiting for more of a body: less than half of what uWebSockets.js itself allows. */
+const bodyPauseMs = 4_000;
+/** Milliseconds for which the rest of a refused body is read before the connection is closed. */
+const bodyLingerMs = 2_000;
 
 const released: Body = { kind: 'bytes', bytes: new Uint8Array() };
 const gone: Body = { kind: 'gone' };
@@ -99,7 +103,7 @@ export class BodyReader {
   }
 
   #wait(leftMs: number): void {
-    const pauseMs = Math.min(leftMs, limits.bodyPauseMs);
+    const pauseMs = Math.min(leftMs, bodyPauseMs);
     this.#timer = this.#clock.after(pauseMs, () => {
       if (leftMs <= pauseMs) return this.#settle({ kind: 'timeout' });
       this.#onWait();
@@ -113,7 +117,7 @@ export class BodyReader {
    */
   #linger(): void {
     this.#timer?.cancel();
-    const delayMs = Math.min(limits.bodyLingerMs, this.#bounds.bodyMsMax);
+    const delayMs = Math.min(bodyLingerMs, this.#bounds.bodyMsMax);
     this.#timer = this.#clock.after(delayMs, () => this.#settle({ kind: 'too_large' }));
   }
 

@@ -1,7 +1,6 @@
 import { createServer } from 'node:net';
 import { atTurnEnd, type Clock } from '../../base/clock.ts';
 import type { Edge, EdgeBounds, EdgeListener, HeadFault } from '../../base/edge.ts';
-import { limits } from '../../base/limits.ts';
 import { runGuarded } from './guard.ts';
 import { Running } from './running.ts';
 import { declaredLength, headFault, isHandshake } from './screen.ts';
@@ -12,6 +11,9 @@ import type { App, UwsModule, HttpRequest, HttpResponse, ListenToken } from './u
 import { UwsExchange } from './uws/exchange.ts';
 import { headerLines, UnreadableUwsRequest, type UwsRequest } from './uws/request.ts';
 import { socketBehavior, UwsUpgrade } from './uws/socket.ts';
+
+/** Requests of all connections that are answered in the iteration of the event loop in which they are parsed. */
+export const requestsAtOnce = 500;
 
 /**
  * The edge on uWebSockets.js. Rejects if its native part does not load (another platform, libc or Node version).
@@ -150,7 +152,7 @@ class UwsEdge implements Edge {
     const handOn = (): void => {
       if (!request.gone) runGuarded(run, () => request.cut());
     };
-    if (this.#begun <= limits.requestsAtOnce) handOn();
+    if (this.#begun <= requestsAtOnce) handOn();
     else atTurnEnd(handOn);
   }
 }

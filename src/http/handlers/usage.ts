@@ -10,6 +10,9 @@ import { usageCountsView } from '../../conversation/views.ts';
 import { replyFlowing } from './flowing.ts';
 import { jsonHeaders } from './lists.ts';
 
+/** Buckets of usage that are read at a time: 220 bytes each at most. */
+const flowingBuckets = 300;
+
 export interface UsageFields {
   readonly start?: number;
   readonly end?: number;
@@ -81,7 +84,7 @@ export const secondsIn = (bucket: UsageWindow['bucket']): 3600 | 86_400 => (buck
 export function partsOf(start: number, end: number, bucketSeconds: number): [from: number, to: number][] {
   const parts: [number, number][] = [];
   for (let from = start; from < end || parts.length === 0;) {
-    const to = Math.min(end, from - (from % bucketSeconds) + limits.flowingBuckets * bucketSeconds);
+    const to = Math.min(end, from - (from % bucketSeconds) + flowingBuckets * bucketSeconds);
     parts.push([from, to]);
     from = to;
   }

@@ -1,7 +1,8 @@
 /** The reference's texts on an assistant's public link. */
-import { limits, linkLimitDefault, linkLimits } from '../../base/limits.ts';
+import { limits } from '../../base/limits.ts';
 import { listOf, type Area, type OperationEntry } from './entry.ts';
 import * as example from './examples.ts';
+import { linkLimitDefault, linkLimits } from '../../base/link-limits.ts';
 
 const { linkSession: sessionId, linkTurn: turnId, visitor: visitorId } = example.ids;
 const startedAt = example.session.created_at;

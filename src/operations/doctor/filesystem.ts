@@ -1,8 +1,12 @@
 /** Checks the filesystem of a folder: its kind and its free space. */
 import { statfs } from 'node:fs/promises';
-import { limits } from '../../base/limits.ts';
 import { bytes, check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
+
+/** Bytes of free space below which the doctor warns. */
+const doctorDiskBytesLow = 1024 * 1024 * 1024;
+/** Bytes of free space below which the check fails. */
+const doctorDiskBytesMin = 64 * 1024 * 1024;
 
 /** Linux's own numbers of filesystems (statfs(2)). */
 const kinds: Readonly<Record<number, string>> = {
@@ -40,8 +44,8 @@ export function diskRoom(free: number, used: number): Finding {
   const space = `${bytes(free)} free, the store has ${bytes(used)}`;
   const advice =
     'Make room there, or shorten the retention of the workspaces (retention_days, by PATCH /console/api/workspaces/ID).';
-  if (free < limits.doctorDiskBytesMin) return fail(space, advice);
-  return free < limits.doctorDiskBytesLow ? warn(space, advice) : ok(space);
+  if (free < doctorDiskBytesMin) return fail(space, advice);
+  return free < doctorDiskBytesLow ? warn(space, advice) : ok(space);
 }
 
 export async function filesystemChecks(folder: string, storeBytes: number): Promise<Check[]> {

@@ -17,6 +17,9 @@ import type { Check, Finding } from '../../store/doctor/check.ts';
 import { filesystemChecks } from './filesystem.ts';
 import { examineRecords, type OpeningSecrets } from './records.ts';
 
+/** Milliseconds for the rows of a data folder, one after the other. */
+const doctorWalkMs = 30_000;
+
 export async function examineFolder(folder: string, config: Config, clock: Clock, ids: Ids): Promise<Check[]> {
   const there = await folderCheck(folder);
   if (there.status === 'fail') return [check('folder', there)];
@@ -209,7 +212,7 @@ async function storeChecks(
           ),
         ),
       ];
-    const untilMs = clock.monotonic() + limits.doctorWalkMs;
+    const untilMs = clock.monotonic() + doctorWalkMs;
     const { rows, isCut, problem: fault, hasEarlier } = walkPages(file, () => clock.monotonic() > untilMs);
     if (fault !== null && !hasEarlier) return [check('store', fail(`${file} ${fault}`, backup))];
     if (fault !== null) return [check('store', warn(`${file} ${fault}; an earlier state is whole`, unlessPower))];

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../base/config.ts';
-import { limits } from '../../base/limits.ts';
 import { fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Finding } from '../../store/doctor/check.ts';
+
+/** Milliseconds for the process on the port to answer. */
+const doctorPortMs = 2_000;
 
 type Ports = Pick<Config, 'host' | 'port' | 'managementPort'>;
 
@@ -41,7 +43,7 @@ async function portOf(variable: string, port: number, config: Ports, clock: Cloc
 async function whoHas(variable: string, port: number, { host, managementPort }: Ports, clock: Clock): Promise<Finding> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   const aborted = new AbortController();
-  const deadline = clock.after(limits.doctorPortMs, () => aborted.abort());
+  const deadline = clock.after(doctorPortMs, () => aborted.abort());
   const ask = async (at: number, path: string): Promise<Response> =>
     fetch(`http://${near}:${at}${path}`, { signal: aborted.signal });
   try {

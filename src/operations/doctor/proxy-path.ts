@@ -5,9 +5,11 @@
 import { isUntrusted } from '../../base/certificates.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../base/config.ts';
-import { limits } from '../../base/limits.ts';
 import { fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Finding } from '../../store/doctor/check.ts';
+
+/** Milliseconds for an answer through the proxy. */
+const doctorUrlMs = 10_000;
 
 const correction = 'Correct the address, or the address of the server in the proxy.';
 
@@ -20,7 +22,7 @@ export async function proxyPath(url: string, clock: Clock, config: Pick<Config, 
       'Give the address as clients have it: parley doctor --url https://parley.example.com.',
     );
   const aborted = new AbortController();
-  const deadline = clock.after(limits.doctorUrlMs, () => aborted.abort());
+  const deadline = clock.after(doctorUrlMs, () => aborted.abort());
   try {
     const answer = await fetch(address, { signal: aborted.signal, redirect: 'manual' });
     await answer.arrayBuffer();

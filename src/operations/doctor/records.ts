@@ -21,6 +21,9 @@ import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
 
+/** Workspaces that are examined, and credentials of one. */
+const doctorRowsMax = 1_000;
+
 /** The secrets that may open what is sealed. */
 export interface OpeningSecrets {
   /** Null where none is set or kept: then nothing can be opened. */
@@ -71,7 +74,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
 function counted(workspaces: number): string {
   if (workspaces === 0) return 'nothing is stored yet';
   if (workspaces === 1) return 'one workspace reads well';
-  return workspaces < limits.doctorRowsMax
+  return workspaces < doctorRowsMax
     ? `${workspaces} workspaces read well`
     : `the first ${workspaces} workspaces read well`;
 }
@@ -85,7 +88,7 @@ async function firstOf<K extends CatalogKind>(
   workspaceId: string,
 ): Promise<CatalogRecords[K][]> {
   const records: CatalogRecords[K][] = [];
-  for (let after: string | null = null; records.length < limits.doctorRowsMax;) {
+  for (let after: string | null = null; records.length < doctorRowsMax;) {
     const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
       limit: limits.listMax,
       after,

@@ -6,8 +6,10 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
-import { limits } from '../../base/limits.ts';
 import { DumpRefused } from '../../store/dump.ts';
+
+/** Bytes of one row in a file. */
+export const movingLineBytesMax = 16 * 1024 * 1024;
 
 const isPacked = (path: string): boolean => path.endsWith('.gz');
 
@@ -73,9 +75,9 @@ export async function* readLines(
       }
       rest.push(bytes.subarray(from));
       lineBytes += bytes.length - from;
-      if (lineBytes > limits.movingLineBytesMax)
+      if (lineBytes > movingLineBytesMax)
         throw new DumpRefused(
-          `The file has a line of more than ${limits.movingLineBytesMax} bytes: it is not an export of parley.`,
+          `The file has a line of more than ${movingLineBytesMax} bytes: it is not an export of parley.`,
         );
     }
   } catch (error) {

@@ -1,9 +1,11 @@
 /** A worker, as the supervisor sees it. */
 import type { Worker } from 'node:cluster';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import { signalChild } from '../../base/signals.ts';
 import type { FromSupervisor } from './messages.ts';
+
+/** Milliseconds for a worker to drain and end once it is requested to; then it is killed. */
+const workerEndMs = 60_000;
 
 /** Exit code or signal of an ended worker: one of the two is null. */
 export interface WorkerEnd {
@@ -62,7 +64,7 @@ export class SupervisedWorker {
    */
   leave(message: FromSupervisor): void {
     this.leaving = true;
-    this.#deadline ??= this.#clock.after(limits.workerEndMs, () => this.kill('SIGKILL'));
+    this.#deadline ??= this.#clock.after(workerEndMs, () => this.kill('SIGKILL'));
     this.send(message);
   }
 

@@ -1,11 +1,15 @@
 /** Whether the workers together are ready. */
 import type { Clock } from '../../base/clock.ts';
 import { CoalescedQuery } from '../../base/coalesced-query.ts';
-import { limits } from '../../base/limits.ts';
 import type { SupervisedWorker } from './member.ts';
 import { Broadcast } from './broadcast.ts';
 
-const bounds = { keptMs: limits.readyWorkersKeptMs, freshMax: 1 };
+/** Milliseconds for the answers of several processes, each with its own bound. */
+const readyWorkersMs = 240;
+/** Milliseconds for which the supervisor reuses an answer, beyond what its workers do. */
+const readyWorkersKeptMs = 40;
+
+const bounds = { keptMs: readyWorkersKeptMs, freshMax: 1 };
 
 export class Readiness {
   readonly #broadcast: Broadcast;
@@ -18,7 +22,7 @@ export class Readiness {
     this.#asked = new CoalescedQuery(clock, bounds, async () => {
       this.#ready = false;
       await this.#broadcast.ask(
-        limits.readyWorkersMs,
+        readyWorkersMs,
         ({ listened, leaving }) => listened && !leaving,
         (request) => ({ type: 'query-readiness', request }),
       );

@@ -11,6 +11,13 @@ import { limits } from '../../base/limits.ts';
 import type { Target } from './target.ts';
 import { Tunnel, type ProviderSocket, type Proxy } from './tunnel.ts';
 
+/** Milliseconds before the next address of a name is tried. */
+const providerAddressMs = 1_000;
+/** Bytes that one read of a socket takes at most. */
+export const providerReadBytes = 64 * 1024;
+/** Milliseconds of silence before TCP probes the peer. */
+const providerProbeMs = 60_000;
+
 /** The events of a socket; `closed` always comes, and comes last. */
 export interface DialListener {
   /** The socket is open, and the handshake is done. */
@@ -45,7 +52,7 @@ export class Dialer {
    * from another socket. `onread` bypasses the streams, which saves about half the cost of a read; TLS sockets accept
    * it as well.
    */
-  readonly #buffer = Buffer.allocUnsafeSlow(limits.providerReadBytes);
+  readonly #buffer = Buffer.allocUnsafeSlow(providerReadBytes);
   #context: SecureContext | null = null;
   readonly #sessions = new Map<string, Buffer>();
 
@@ -71,7 +78,7 @@ export class Dialer {
       port: target.port,
       lookup: target.secure ? lookup.secure : lookup.plain,
       autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: limits.providerAddressMs,
+      autoSelectFamilyAttemptTimeout: providerAddressMs,
       onread: {
         buffer: this.#buffer,
         callback: (length) => listener.read(this.#buffer, length),
@@ -79,7 +86,7 @@ export class Dialer {
     };
     const socket = target.secure ? this.#secure(target, protocols, where) : connect(where);
     socket.once(target.secure ? 'secureConnect' : 'connect', () =>
-      socket.setNoDelay(true).setKeepAlive(true, limits.providerProbeMs),
+      socket.setNoDelay(true).setKeepAlive(true, providerProbeMs),
     );
     return listenTo(socket, target.secure, listener, timer);
   }
@@ -99,7 +106,7 @@ export class Dialer {
       port,
       lookup: this.#options.lookup.secure,
       opened: (tunnel) => {
-        tunnel.setNoDelay(true).setKeepAlive(true, limits.providerProbeMs);
+        tunnel.setNoDelay(true).setKeepAlive(true, providerProbeMs);
         const socket = this.#secure(target, protocols, { socket: tunnel });
         // `onread` works only for sockets that Node itself has connected.
         socket.on('data', (bytes: Buffer) => void (listener.read(bytes, bytes.length) || socket.pause()));

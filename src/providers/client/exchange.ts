@@ -8,6 +8,9 @@ import type { ResponseHead } from './head.ts';
 import type { Pool } from './pool.ts';
 import type { Target } from './target.ts';
 
+/** Milliseconds from sending on a kept connection to its loss within which the request is sent once more. */
+export const providerRepeatMsMax = 1_000;
+
 export interface ProviderBounds {
   /** From the name look-up to the end of the TLS handshake, in milliseconds. */
   readonly connectMs: number;
@@ -192,7 +195,7 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
   failed(failure: ModelFailure, unheard: boolean): void {
     const repeat = this.#repeat;
     this.#connection = null;
-    const soon = this.#clock.monotonic() - this.#sentAt <= limits.providerRepeatMsMax;
+    const soon = this.#clock.monotonic() - this.#sentAt <= providerRepeatMsMax;
     if (unheard && soon && repeat !== null && this.#state === 'open') return repeat();
     this.fail(failure, null);
     this.#close();

@@ -1,10 +1,16 @@
 /** The connections to every origin. Free ones are kept for a while, and the one used last is reused first. */
 import type { Clock, Timer } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import { ProviderConnection } from './connection.ts';
 import type { ConnectionOwner } from './connection.ts';
 import type { Dialer } from './dial.ts';
 import type { Target } from './target.ts';
+
+/** Milliseconds for which a connection without a request is kept: half of what load balancers usually allow. */
+export const providerKeptMsMax = 30_000;
+/** Connections without a request that are kept for one origin. */
+export const providerKeptMax = 256;
+/** Connections without a request that are kept for all origins. */
+export const providerKeptTotalMax = 1024;
 
 export class Pool implements ConnectionOwner {
   readonly #clock: Clock;
@@ -35,9 +41,9 @@ export class Pool implements ConnectionOwner {
 
   keep(connection: ProviderConnection, keptMs: number): boolean {
     const connections = this.#idle.get(connection.origin) ?? [];
-    const full = connections.length >= limits.providerKeptMax || this.#keptCount >= limits.providerKeptTotalMax;
+    const full = connections.length >= providerKeptMax || this.#keptCount >= providerKeptTotalMax;
     if (this.#closed || full || keptMs <= 0 || !connection.usable) return false;
-    connection.keptUntil = this.#clock.monotonic() + Math.min(keptMs, limits.providerKeptMsMax);
+    connection.keptUntil = this.#clock.monotonic() + Math.min(keptMs, providerKeptMsMax);
     connections.push(connection);
     this.#idle.set(connection.origin, connections);
     this.#keptCount++;

@@ -6,6 +6,11 @@ import { limits } from '../../base/limits.ts';
 import { HeadReader, isFoldedLine, isHeaderLine } from './head.ts';
 import type { ResponseHead } from './head.ts';
 
+/** Interim answers (1xx) before the answer. */
+export const providerInterimMax = 10;
+/** Bytes of the extensions of one chunk. */
+export const providerChunkExtensionBytesMax = 1024;
+
 /** Gets a head, data, then at most one of the two endings; no call after `stop`. */
 export interface ResponseListener {
   head(head: ResponseHead): void;
@@ -151,7 +156,7 @@ export class ResponseParser {
     if (head === null || head.status === 101) return false;
     if (head.status < 200) {
       this.#reader = new HeadReader();
-      return ++this.#interim <= limits.providerInterimMax;
+      return ++this.#interim <= providerInterimMax;
     }
     this.#reader = null;
     this.#chunked = head.body === 'chunked';
@@ -198,18 +203,14 @@ export class ResponseParser {
   /** White space before an extension, where it has no business but is to be passed over (RFC 9112, 7.1.1). */
   #sizeSpace(byte: number, at: number): number {
     if (byte === semicolon) this.#state = 'extension';
-    else if (!isSpace(byte) || ++this.#extensionBytes > limits.providerChunkExtensionBytesMax) this.#reportMalformed();
+    else if (!isSpace(byte) || ++this.#extensionBytes > providerChunkExtensionBytesMax) this.#reportMalformed();
     return at + 1;
   }
 
   /** Chunk extensions have no meaning here and are short; only their end and control characters are searched for. */
   #extension(byte: number, at: number): number {
     if (byte === cr) this.#state = 'size end';
-    else if (
-      (byte < 32 && byte !== tab) ||
-      byte === del ||
-      ++this.#extensionBytes > limits.providerChunkExtensionBytesMax
-    )
+    else if ((byte < 32 && byte !== tab) || byte === del || ++this.#extensionBytes > providerChunkExtensionBytesMax)
       this.#reportMalformed();
     return at + 1;
   }

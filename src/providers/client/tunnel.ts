@@ -5,7 +5,9 @@
  */
 import type { LookupAddress } from 'node:dns';
 import { connect, isIPv6, type LookupFunction, type Socket } from 'node:net';
-import { limits } from '../../base/limits.ts';
+
+/** Bytes of the head of a proxy's answer to CONNECT. */
+const providerProxyHeadBytesMax = 8 * 1024;
 
 /** The proxy does not connect: it cannot be reached, or answers with a status other than 2xx. */
 export class ProxyRefused extends Error {}
@@ -88,7 +90,7 @@ export class Tunnel implements ProviderSocket {
   readonly #take = (bytes: Buffer): void => {
     this.#head = Buffer.concat([this.#head, bytes]);
     const end = this.#head.indexOf('\r\n\r\n');
-    if (end < 0 && this.#head.length <= limits.providerProxyHeadBytesMax) return;
+    if (end < 0 && this.#head.length <= providerProxyHeadBytesMax) return;
     const status = /^HTTP\/1\.[01] (\d{3})[ \r]/.exec(this.#head.toString('latin1'))?.[1];
     // After the head of a success the bytes are the provider's, and a provider sends nothing before its client does.
     const isClean = end >= 0 && end + 4 === this.#head.length;

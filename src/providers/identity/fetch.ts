@@ -1,9 +1,13 @@
 /** `fetch` for the client of OpenID Connect, over the client to all providers, with a bound on bytes and time. */
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import { isLoopback } from '../../base/config/oidc.ts';
 import type { ProviderHttp, ProviderListener } from '../client.ts';
 import { IssuerAway } from '../identity.ts';
+
+/** Bytes of one answer of the issuer. */
+export const oidcAnswerBytesMax = 512 * 1024;
+/** Milliseconds for all answers of the issuer to one request of a browser. */
+export const oidcMs = 10_000;
 
 /** The part of the options of `fetch` that the client uses. */
 interface FetchOptions {
@@ -20,7 +24,7 @@ export type Fetch = (url: string, options: FetchOptions) => Promise<Response>;
  * `PARLEY_ALLOW_PRIVATE_PROVIDERS`.
  */
 export function issuerFetch(http: ProviderHttp, clock: Clock, allowPrivate: boolean): Fetch {
-  const until = clock.monotonic() + limits.oidcMs;
+  const until = clock.monotonic() + oidcMs;
   return (url, options) =>
     new Promise((resolve, reject) => {
       const { origin, pathname, search, protocol } = new URL(url);
@@ -60,7 +64,7 @@ function collect(fail: (why: string) => void, done: (response: Response) => void
     },
     data(chunk) {
       bytes += chunk.length;
-      if (bytes > limits.oidcAnswerBytesMax) return fail('the issuer sends too much');
+      if (bytes > oidcAnswerBytesMax) return fail('the issuer sends too much');
       chunks.push(Buffer.from(chunk));
     },
     ended: () => done(new Response(Buffer.concat(chunks), head)),

@@ -4,11 +4,15 @@
  */
 import type { Clock } from '../../base/clock.ts';
 import { claimOf, type Claims } from '../../base/claims.ts';
-import { limits } from '../../base/limits.ts';
 import type { OidcSettings } from '../../base/config/oidc.ts';
 import type { ProviderHttp } from '../client.ts';
 import { IdentityRefused, IssuerAway, type Identity, type IdentityProvider, type SignInBinding } from '../identity.ts';
 import { issuerFetch, type Fetch } from './fetch.ts';
+
+/** Sign-ins at a time that wait for the issuer. */
+export const oidcFinishesMax = 32;
+/** Milliseconds for which sign-ins are finished with the issuer's description of itself. */
+const oidcDiscoveryMs = 10 * 60_000;
 
 type Library = typeof import('openid-client');
 type Metadata = import('openid-client').ServerMetadata;
@@ -56,7 +60,7 @@ export class OpenidProvider implements IdentityProvider {
   }
 
   async finish(query: string, binding: SignInBinding, claims: readonly string[]): Promise<Identity> {
-    if (this.#waiting >= limits.oidcFinishesMax) throw new IssuerAway('too many sign-ins wait for the issuer');
+    if (this.#waiting >= oidcFinishesMax) throw new IssuerAway('too many sign-ins wait for the issuer');
     this.#waiting++;
     try {
       return await this.#finish(query, binding, claims);
@@ -126,7 +130,7 @@ export class OpenidProvider implements IdentityProvider {
   #discover(library: Library, fetch: Fetch): Promise<Metadata> {
     this.#discovery ??= this.#request(library, fetch)
       .then((value) => {
-        this.#metadata = { value, until: this.#options.clock.monotonic() + limits.oidcDiscoveryMs };
+        this.#metadata = { value, until: this.#options.clock.monotonic() + oidcDiscoveryMs };
         return value;
       })
       .finally(() => (this.#discovery = null));

@@ -9,6 +9,13 @@ import { definitionOf, functionsNamed } from './refused-tools.ts';
 import { isOutputFault, isUnrelated, repairs, repairsNamed, wishNamed } from './repairs.ts';
 import { ShapeSearch } from './shape.ts';
 
+/** Requests to a provider for one answer; each definition of a function that it refuses adds one. */
+export const providerAttemptsMax = 12;
+/** Milliseconds from the first of these requests to the beginning of the last. */
+export const providerAttemptsMs = 60_000;
+/** Definitions of functions that a process remembers a model to refuse. */
+const modelFunctionsRefusedMax = 128;
+
 /** The request to the model of a turn. */
 export interface Asking {
   /** The model, its endpoint and its key: lessons of one do not apply to another. */
@@ -96,7 +103,7 @@ export class Attempts {
     this.#lessons = lessons;
     this.#sink = sink;
     this.#now = now;
-    this.#until = now() + limits.providerAttemptsMs;
+    this.#until = now() + providerAttemptsMs;
     this.#search = new ShapeSearch(asking.open, shape, trial);
     this.#wishes = { format, forced };
     this.#isOffering = tools !== undefined;
@@ -114,7 +121,7 @@ export class Attempts {
    * searched for the reason.
    */
   next(status: number, errorText: string): ProviderPost | null {
-    if (this.#posts >= limits.providerAttemptsMax + this.#refused.length || this.#now() > this.#until) return null;
+    if (this.#posts >= providerAttemptsMax + this.#refused.length || this.#now() > this.#until) return null;
     this.#posts++;
     return this.#mend(status, errorText.slice(0, limits.providerRefusalCharactersMax)) ? this.#post() : null;
   }
@@ -129,7 +136,7 @@ export class Attempts {
     const refused =
       definitions.length === 0
         ? lesson.refused
-        : new Set([...lesson.refused, ...definitions].slice(-limits.modelFunctionsRefusedMax));
+        : new Set([...lesson.refused, ...definitions].slice(-modelFunctionsRefusedMax));
     this.#lessons.note(model, { ...learnt, refused, historyTokens });
     if (this.#leftOut > 0) this.#sink.noteLeftOut?.(this.#leftOut);
     // Functions that may not be called any more are not all declared: such a request does not show that they are taken.
@@ -146,7 +153,7 @@ export class Attempts {
     if (!aboutRequest.has(status) && !this.#isNamed(errorText)) return false;
     if (this.#withhold(errorText)) return true;
     if (isUnrelated(errorText) && !this.#search.isNamed(errorText)) return false;
-    return this.#search.next(errorText, limits.providerAttemptsMax + this.#refused.length - this.#posts);
+    return this.#search.next(errorText, providerAttemptsMax + this.#refused.length - this.#posts);
   }
 
   /** Whether the words are about a text that is too long, and not about the history: an id, or a description. */

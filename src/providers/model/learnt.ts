@@ -1,5 +1,9 @@
 /** Remembers the requests that models take, so that only the first turns pay for it. */
-import { limits } from '../../base/limits.ts';
+
+/** Models whose refusals a process remembers. */
+const modelsLearntMax = 1000;
+/** Milliseconds for which it remembers them. */
+export const modelLearntMs = 60 * 60 * 1000;
 
 export interface Lesson {
   /** The repairs of their requests. */
@@ -71,10 +75,10 @@ export class Lessons {
   note(model: string, lesson: Lesson): void {
     const known = this.of(model);
     if (isSame(known, lesson)) return;
-    const untilMs = this.#known.get(model)?.untilMs ?? this.#now() + limits.modelLearntMs;
+    const untilMs = this.#known.get(model)?.untilMs ?? this.#now() + modelLearntMs;
     this.#known.delete(model);
     if (isSame(lesson, nothingLearnt)) return;
-    if (this.#known.size >= limits.modelsLearntMax) this.#known.delete(this.#known.keys().next().value!);
+    if (this.#known.size >= modelsLearntMax) this.#known.delete(this.#known.keys().next().value!);
     this.#known.set(model, { ...lesson, untilMs });
   }
 }

@@ -2,8 +2,10 @@
  * Separates a model's reasoning from its answer. Some models write the reasoning within their text, between tags at its
  * beginning, others in separate fields.
  */
-import { limits } from '../../base/limits.ts';
 import type { ReasoningMode } from '../model.ts';
+
+/** Characters of white space before an answer, while it may yet begin with reasoning. */
+export const providerSpaceCharactersMax = 65_536;
 
 /** Takes an answer's pieces while it may yet reason; each call returns the text to show for the piece. */
 export interface Reasoning {
@@ -41,7 +43,7 @@ class Hidden implements Reasoning {
       }
       const begun = text.trimStart();
       this.#space += text.slice(0, text.length - begun.length);
-      if (this.#space.length > limits.providerSpaceCharactersMax) return this.#show(begun);
+      if (this.#space.length > providerSpaceCharactersMax) return this.#show(begun);
       if (opening.startsWith(begun)) return this.#hold(begun);
       if (!begun.startsWith(opening)) return this.#show(begun);
       text = begun.slice(opening.length);

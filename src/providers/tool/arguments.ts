@@ -6,6 +6,9 @@ import { mayFit } from './schema-check.ts';
 import { repairArguments } from './argument-repair.ts';
 import { schemaError } from './schema-error.ts';
 
+/** Code points of the sentence for a model whose arguments do not match the schema. */
+export const toolSchemaErrorCharactersMax = 400;
+
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Maximum nesting of arguments. Rejects deeper nesting: later recursion would overflow the stack. */
@@ -16,9 +19,9 @@ const tooLong = `The arguments have more than ${limits.toolArgumentsBytesMax / 1
 
 /** Shortens a sentence: names of properties come from a model and may be long. */
 const cut = (sentence: string): string =>
-  codePoints(sentence) <= limits.toolSchemaErrorCharactersMax
+  codePoints(sentence) <= toolSchemaErrorCharactersMax
     ? sentence
-    : `${sentence.slice(0, indexAfter(sentence, limits.toolSchemaErrorCharactersMax))}…`;
+    : `${sentence.slice(0, indexAfter(sentence, toolSchemaErrorCharactersMax))}…`;
 
 function isDeep(text: string): boolean {
   let depth = 0;

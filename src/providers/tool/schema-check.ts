@@ -5,8 +5,10 @@
  * steps do not suffice or a keyword is not supported: the tool checks its arguments itself.
  */
 import { isObject, type Json } from '../../base/json.ts';
-import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
+
+/** Steps of a check of arguments against their schema, all in one iteration of the event loop. */
+const toolCheckStepsMax = 50_000;
 
 type Schema = Json;
 
@@ -30,7 +32,7 @@ export const stepsExhausted = new Error('the steps are used up');
 export class SchemaCheck {
   readonly #root: Schema;
   readonly #targets = new Map<string, unknown>();
-  #left: number = limits.toolCheckStepsMax;
+  #left: number = toolCheckStepsMax;
   #depth = 0;
 
   constructor(root: Schema) {

@@ -3,7 +3,11 @@
  * process time. A caller that sends many orders, or long ones, waits for them; other callers wait for the running
  * order.
  */
-import { limits } from '../../base/limits.ts';
+
+/** Orders that wait for a voice process. */
+export const voiceOrdersMax = 10_000;
+/** Orders of one caller that wait for a voice process. */
+export const voiceOrdersOfCallerMax = 1_000;
 
 export interface Queued<Urgency extends string> {
   readonly urgency: Urgency;
@@ -52,7 +56,7 @@ export class FairQueue<Urgency extends string, Job extends Queued<Urgency>> {
   /** Whether the queue is full, for all callers or for this one. */
   isFull(caller: string): boolean {
     const { size = 0 } = this.#accounts.get(caller) ?? {};
-    return this.#size >= limits.voiceOrdersMax || size >= limits.voiceOrdersOfCallerMax;
+    return this.#size >= voiceOrdersMax || size >= voiceOrdersOfCallerMax;
   }
 
   /** Adds an order. `first`: before the caller's other orders of this urgency. */

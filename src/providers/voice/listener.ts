@@ -2,13 +2,15 @@
  * Turns a stream of audio into the events of a transcription socket (contract 8). The voice activity detector precedes
  * every recogniser, so that all give the same events. Audio is 16-bit PCM, mono, 16 kHz; positions are samples.
  */
-import { limits } from '../../base/limits.ts';
 import { VoiceFailed, type DecodingDraft } from '../voice.ts';
 import { windowSamples } from './engine/messages.ts';
 import { endBefore, onsetBefore } from './speech-boundaries.ts';
 import { Hypothesis } from './hypothesis.ts';
 import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
 import { AudioHistory } from './audio-history.ts';
+
+/** Finished utterances that wait for their transcript. */
+export const socketFinalsOwedMax = 100;
 
 const samplesPerMs = 16;
 /** Samples of audio that stay before a voice begins. */
@@ -400,7 +402,7 @@ export class Listener {
     spoken.partial?.abort();
     this.#options.ends();
     if (reason === 'silence') this.#emit({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
-    if (++this.#owed > limits.socketFinalsOwedMax)
+    if (++this.#owed > socketFinalsOwedMax)
       return this.#fail(new VoiceFailed('process', 'Too many finals are pending.'));
     const decoded = this.#finalText(spoken, to);
     decoded.catch(() => {});

@@ -18,6 +18,11 @@ import { exactWav, WavReader } from './audio/wav.ts';
 import { onAbort } from './abort.ts';
 import { AudioPieces } from './pieces.ts';
 
+/** Milliseconds of a provider's audio for one sentence. */
+const voiceSentenceMsMax = 5 * 60_000;
+/** Milliseconds from a provider's first byte of a transcript to its last. */
+const voiceTranscriptMs = 60_000;
+
 const defaultBaseUrl = 'https://api.openai.com/v1';
 const [defaultModel, defaultRecogniser, defaultVoice] = ['tts-1', 'whisper-1', 'alloy'];
 /** Sample rate of a provider's `pcm` (contract 8). */
@@ -109,7 +114,7 @@ function begin(
           if (taken === 0) return reader!.complete ? fail('malformed') : undefined;
           // Bytes without samples do not reset the timeout: a header may never end.
           call.outputBegan();
-          if (taken * 1000 > limits.voiceSentenceMsMax * reader!.sampleRate) return fail('malformed');
+          if (taken * 1000 > voiceSentenceMsMax * reader!.sampleRate) return fail('malformed');
           if (samples.length > 0) pieces.push(samples);
           resolve({ sampleRate: reader!.sampleRate, pieces });
           if (!reader!.complete) return;
@@ -295,7 +300,7 @@ async function transcribe(
         head() {},
         data(chunk) {
           call.outputBegan();
-          drips ??= clock.after(limits.voiceTranscriptMs, () => fail('idle_timeout'));
+          drips ??= clock.after(voiceTranscriptMs, () => fail('idle_timeout'));
           bytes += chunk.length;
           if (bytes > limits.providerErrorBytesMax) return fail('malformed');
           chunks.push(Buffer.from(chunk));

@@ -1,5 +1,7 @@
 /** Audio on its way from a provider to a reader: the provider pauses while the reader is slower. */
-import { limits } from '../../base/limits.ts';
+
+/** Bytes of a provider's audio that its reader has not taken. */
+export const speechAheadBytesMax = 512 * 1024;
 
 export class AudioPieces implements AsyncIterable<Int16Array> {
   /** Whether any audio has come. */
@@ -21,7 +23,7 @@ export class AudioPieces implements AsyncIterable<Int16Array> {
     this.begun = true;
     this.#pieces.push(samples);
     this.#bytes += samples.byteLength;
-    if (!this.#isHeld && this.#bytes > limits.speechAheadBytesMax) {
+    if (!this.#isHeld && this.#bytes > speechAheadBytesMax) {
       this.#isHeld = true;
       this.#hold();
     }
@@ -44,7 +46,7 @@ export class AudioPieces implements AsyncIterable<Int16Array> {
       this.#pieces = [];
       for (const piece of taken) {
         this.#bytes -= piece.byteLength;
-        if (this.#isHeld && this.#bytes < limits.speechAheadBytesMax / 2) {
+        if (this.#isHeld && this.#bytes < speechAheadBytesMax / 2) {
           this.#isHeld = false;
           this.#resume();
         }

@@ -5,6 +5,9 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Order, Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
 
+/** Milliseconds of an order before its voice process counts as hung. */
+export const voiceOrderMs = 20_000;
+
 /** The process ended before it reported. */
 export type Ended = 'ended';
 
@@ -151,7 +154,7 @@ export class VoiceProcess {
     return new Promise((resolve) => {
       // Ends a process that hangs; its orders go to the next one. A process that still loads on a slow machine must not
       // be ended: the next one would not be faster.
-      const timer: Timer = this.#clock.after(this.#loaded.has(model) ? limits.voiceOrderMs : limits.voiceLoadMs, () =>
+      const timer: Timer = this.#clock.after(this.#loaded.has(model) ? voiceOrderMs : limits.voiceLoadMs, () =>
         this.end(),
       );
       this.#reports.set(order.id, (report) => {

@@ -9,9 +9,15 @@ import { onAbort } from './abort.ts';
 import { CallerShares } from './caller-shares.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import type { TranscriptionRequest } from '../voice.ts';
 import type { Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
+
+/** Tries of an order whose process has ended each time. */
+const voiceTriesMax = 3;
+/** Milliseconds before the third voice process in a row is started that ended as it began; doubled each time. */
+const voiceRestartMs = 250;
+/** The longest of these waits, in milliseconds. */
+const voiceRestartMsMax = 5_000;
 
 /** Ranks of orders: finals, speech that a listener waits for, speech made ahead of its time, partials. */
 export type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
@@ -213,7 +219,7 @@ export class VoiceProcesses {
     this.#partials.delete(member);
     this.#shares.note(job.caller, ms);
     // Bounds the tries: an order that ends every process would end them all again and again.
-    if (report === ended && job.tries < limits.voiceTriesMax && !this.#closed) this.#waiting.push(job, begunAt, true);
+    if (report === ended && job.tries < voiceTriesMax && !this.#closed) this.#waiting.push(job, begunAt, true);
     else if (report === ended) job.settle.reject(new VoiceProcessFailed('The voice process ended.'));
     else if ('failed' in report) job.settle.reject(new VoiceProcessFailed(report.failed));
     else job.settle.resolve(report);
@@ -232,7 +238,7 @@ export class VoiceProcesses {
       const detected = await member.detect(() => this.#ids++, part);
       if (detected instanceof Float32Array) return { chances: detected, member };
       if (detected !== ended) why = detected.failed;
-      if (tries >= limits.voiceTriesMax) break;
+      if (tries >= voiceTriesMax) break;
     }
     throw new VoiceProcessFailed(why);
   }
@@ -264,13 +270,10 @@ export class VoiceProcesses {
     if (this.#waitsToRestart) return;
     if (this.#broken <= 1) return this.#restart();
     this.#waitsToRestart = true;
-    this.#options.clock.after(
-      Math.min(limits.voiceRestartMs * 2 ** (this.#broken - 2), limits.voiceRestartMsMax),
-      () => {
-        this.#waitsToRestart = false;
-        if (!this.#closed) this.#restart();
-      },
-    );
+    this.#options.clock.after(Math.min(voiceRestartMs * 2 ** (this.#broken - 2), voiceRestartMsMax), () => {
+      this.#waitsToRestart = false;
+      if (!this.#closed) this.#restart();
+    });
   }
 
   /** Fails waiting orders if no process runs and the system starts none, which may last. The next order retries. */

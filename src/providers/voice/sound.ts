@@ -3,12 +3,14 @@
  * prose and one or two minutes in digits or signs. A sentence that would last too long is cut into pieces, each short
  * work for a voice process.
  */
-import { limits } from '../../base/limits.ts';
 import type { VoiceProvider } from '../voice.ts';
 import { announcementAfter } from './announcement.ts';
 import { partsOf, type Part } from './code-blocks.ts';
 import { hasWord, sentencesOf } from './sentences.ts';
 import { speakableText } from './speakable.ts';
+
+/** Estimated milliseconds of sound after which a sentence is cut. */
+export const voicePieceMs = 20_000;
 
 /** A piece of a text, as it is written and as the voice receives it. */
 export interface VoicedText {
@@ -91,7 +93,7 @@ export const sentencesAndCode = (text: string, fence: string | null = null): Par
 const voicedOf = (raw: string, { sayable }: Saying): VoicedText => ({ raw, spokenText: sayable(speakableText(raw)) });
 
 function shortened(whole: VoicedText, saying: Saying): VoicedText[] {
-  if (soundMs(whole.spokenText, saying) <= limits.voicePieceMs) return [whole];
+  if (soundMs(whole.spokenText, saying) <= voicePieceMs) return [whole];
   const halves = halvesOf(whole, saying) ?? halvesOfSaid(whole);
   return halves === null ? [whole] : halves.flatMap((half) => shortened(half, saying));
 }

@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { TSchema } from 'typebox';
-import { limits, linkLimitNames } from '../../base/limits.ts';
+import { limits } from '../../base/limits.ts';
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import { roles } from '../../base/roles.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
@@ -44,6 +44,7 @@ import type {
 } from '../records.ts';
 import { webhookEvents } from '../../base/webhook-events.ts';
 import { usageFields } from '../usage.ts';
+import { linkLimitNames } from '../../base/link-limits.ts';
 
 /** A schema for each field of a record, so that none is believed unseen. */
 type Fields<T> = Record<keyof T, TSchema>;

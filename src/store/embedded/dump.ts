@@ -38,6 +38,9 @@ import { movesOf, NewestMoves, type MovesRow } from './history.ts';
 import * as keys from './keys.ts';
 import * as rows from './rows.ts';
 
+/** Rows that are put in order at a time. */
+const movingPickedMax = 20_000;
+
 export type Readable = Pick<Engine, 'name' | 'open' | 'close' | 'get' | 'range' | 'pause'>;
 
 export class EmbeddedSource implements DumpSource, Holdings {
@@ -112,16 +115,16 @@ export class EmbeddedSource implements DumpSource, Holdings {
    */
   async *memories(workspaceId: string): AsyncGenerator<IdempotencyRecord> {
     const prefix = keys.memories(workspaceId);
-    for (let after = '', picked: number = limits.movingPickedMax; picked === limits.movingPickedMax;) {
+    for (let after = '', picked: number = movingPickedMax; picked === movingPickedMax;) {
       let memories: { readonly place: string; readonly record: IdempotencyRecord }[] = [];
       const pick = (): void => {
         memories.sort((a, b) => (a.place < b.place ? -1 : 1));
-        memories = memories.slice(0, limits.movingPickedMax);
+        memories = memories.slice(0, movingPickedMax);
       };
       for await (const [key, record] of this.#rows<IdempotencyRecord>(prefix)) {
         const place = keys.memoryEnd(record.untilMs, keys.lastPart(key));
         if (place > after) memories.push({ place, record });
-        if (memories.length === 2 * limits.movingPickedMax) pick();
+        if (memories.length === 2 * movingPickedMax) pick();
       }
       pick();
       for (const { record } of memories) yield record;

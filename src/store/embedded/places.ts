@@ -3,10 +3,12 @@
  * process owns the store. The rows decide: each name is read from them when it is first used, and anew after a failed
  * batch.
  */
-import { limits } from '../../base/limits.ts';
 import type { WriteBatcher } from '../write-batcher.ts';
 import { Ends } from './ends.ts';
 import * as keys from './keys.ts';
+
+/** Names of places whose holders are mirrored in memory. */
+const placeNamesKeptMax = 1_000;
 
 /** The ends of the holders' places by name: each ends when the last of its seats does. */
 interface Taken {
@@ -60,7 +62,7 @@ export class Places {
     const taken = this.#names.get(limit) ?? this.#read(limit, nowMs);
     this.#names.delete(limit);
     this.#names.set(limit, taken);
-    if (this.#names.size > limits.placeNamesKeptMax) this.#names.delete(this.#names.keys().next().value!);
+    if (this.#names.size > placeNamesKeptMax) this.#names.delete(this.#names.keys().next().value!);
     for (const holder of taken.holders.drop(nowMs)) taken.seats.delete(holder);
     return taken;
   }

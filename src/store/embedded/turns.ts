@@ -1,6 +1,5 @@
 /** A turn's steps: begins, appends to, takes over, finishes or withdraws it; and reads it. */
 import { secondsOf } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import type {
   AmendedMessage,
   AppendOutput,
@@ -42,6 +41,9 @@ import type { ExchangeRow, StoredMessage, StoredSession, StoredTurn } from './ro
 import { putSession, unmoved } from './sessions.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
+
+/** Characters of the output of a turn in flight that one row has. */
+const outputRowCharactersMax = 4096;
 
 const lost = { outcome: 'lost' } as const;
 const fenced = { outcome: 'fenced' } as const;
@@ -142,7 +144,7 @@ export class EmbeddedTurns implements TurnStore {
       if (text !== '') {
         // Text that is not released moves nothing that a reader sees.
         moved = (flight.row.released ?? Infinity) > flight.position;
-        const fresh = flight.tail === null || flight.tail.length >= limits.outputRowCharactersMax;
+        const fresh = flight.tail === null || flight.tail.length >= outputRowCharactersMax;
         const { position } = flight;
         const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail!;
         if (fresh) draft.begin(tail.key, text);

@@ -12,6 +12,9 @@ import { auditOfWorkspaces, type AuditChange, type AuditEntry } from '../records
 import type { Page, PageRequest, Store } from '../store.ts';
 import { recordsOf } from './catalog.ts';
 
+/** Places of the audit that are read at once. */
+const auditPlacesAtOnce = 20;
+
 /** Fields that say which object it is, or that change with each save. */
 const unlisted: readonly string[] = ['object', 'id', 'workspace_id', 'created_at', 'updated_at'];
 
@@ -69,9 +72,9 @@ async function readMerged(catalog: Catalog, places: readonly string[], page: Pag
   const sign = page.order === 'asc' ? 1 : -1;
   let merged: AuditEntry[] = [];
   let more = false;
-  for (let first = 0; first < places.length; first += limits.auditPlacesAtOnce) {
+  for (let first = 0; first < places.length; first += auditPlacesAtOnce) {
     const pages = await Promise.all(
-      places.slice(first, first + limits.auditPlacesAtOnce).map((place) => catalog.list('audit_entry', place, page)),
+      places.slice(first, first + auditPlacesAtOnce).map((place) => catalog.list('audit_entry', place, page)),
     );
     merged = [...merged, ...pages.flatMap(({ items }) => items)].sort((one, other) =>
       one.id < other.id ? -sign : sign,

@@ -10,9 +10,15 @@
  */
 import { floor, refilled, unitsPerRequest, type Bucket } from '../../../machines/budget.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import { bucketFullMs } from '../dump.ts';
 import { evictOldest } from '../../base/evict-oldest.ts';
+
+/** Milliseconds until Redis gets the requests that were refused without it. */
+export const redisDebtMs = 100;
+/** Milliseconds within which Redis has them, however busy the process is. */
+const redisDebtLateMs = 1_000;
+/** Budgets in debt that a process remembers. */
+const redisDebtsMax = 10_000;
 
 /** A budget of a key. */
 export interface BudgetPlace {
@@ -67,7 +73,7 @@ export class Debts {
       at: Math.max(debt.bucket.at, debt.redisMs + Math.floor(now - debt.answeredAt)),
     };
     this.#unwritten.add(debt);
-    this.#timer ??= this.#clock.after(limits.redisDebtMs, () => void this.flush());
+    this.#timer ??= this.#clock.after(redisDebtMs, () => void this.flush());
     return debt.bucket;
   }
 
@@ -92,7 +98,7 @@ export class Debts {
     this.#debts.delete(name);
     if (passed) return;
     this.#debts.set(name, { place, ceiling, ...exchange, redisMs: bucket.at, bucket });
-    evictOldest(this.#debts, limits.redisDebtsMax);
+    evictOldest(this.#debts, redisDebtsMax);
   }
 
   /**
@@ -121,6 +127,6 @@ export class Debts {
  * the deepest debt; there the level must be low enough for the refusal to reach Redis first.
  */
 const certain = (ceiling: number): number =>
-  Math.min(floor(ceiling) + unitsPerRequest, unitsPerRequest - limits.redisDebtLateMs * ceiling);
+  Math.min(floor(ceiling) + unitsPerRequest, unitsPerRequest - redisDebtLateMs * ceiling);
 
 const nameOf = ({ workspaceId, keyId, budget }: BudgetPlace): string => `${workspaceId}/${keyId}/${budget}`;

@@ -44,6 +44,9 @@ import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
 import { callsOf } from './transcript.ts';
 
+/** Sessions that are read at a time, and messages of each. */
+const movingSessionsMax = 16;
+
 /** A message with its place in the transcript. */
 interface Placed {
   readonly index: number;
@@ -119,7 +122,7 @@ export class RedisSource implements DumpSource, Holdings {
 
   async *sessions(workspaceId: string): AsyncGenerator<SessionRow | DumpedHistoryRow | MessageRow | TurnRow> {
     const root = this.#roots.workspace(workspaceId);
-    for await (const ids of this.#ids(`${root}:sessions`, limits.movingSessionsMax)) {
+    for await (const ids of this.#ids(`${root}:sessions`, movingSessionsMax)) {
       // All sessions at once, each with its first messages, because most conversations are short.
       const sessions = await Promise.all(ids.map((id) => this.#session(root, workspaceId, id)));
       for (const each of sessions) if (each !== null) yield* this.#rowsOf(root, each);
@@ -161,7 +164,7 @@ export class RedisSource implements DumpSource, Holdings {
 
   /** A session as it is now; null if it was removed. */
   async #session(root: string, workspaceId: string, id: string): Promise<Asked | null> {
-    const answer = (await this.#link.run('dump-session', root, { session: id, count: limits.movingSessionsMax })) as
+    const answer = (await this.#link.run('dump-session', root, { session: id, count: movingSessionsMax })) as
       | RedisReply[]
       | null;
     if (answer === null) return null;
@@ -245,7 +248,7 @@ export class RedisSource implements DumpSource, Holdings {
         `(${to}`,
         'LIMIT',
         0,
-        limits.movingSessionsMax,
+        movingSessionsMax,
       )) as RedisReply[];
       if (rows.length === 0) return;
       const page = rows.map(placed);

@@ -1,9 +1,11 @@
 /** A Redis that evicts removes keys when its memory is full: whole conversations, or parts of them, without notice. */
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import type { RedisLink } from './link.ts';
 import { evictionPolicyOf, evicts } from './server-config.ts';
+
+/** Milliseconds for which a check waits for the policy: less than a probe waits. */
+export const redisPolicyMs = 100;
 
 export class Eviction {
   readonly #link: RedisLink;
@@ -35,7 +37,7 @@ export class Eviction {
 
   #soon(asked: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
-      const deadline = this.#clock.after(limits.redisPolicyMs, resolve);
+      const deadline = this.#clock.after(redisPolicyMs, resolve);
       void asked.then(() => {
         deadline.cancel();
         resolve();

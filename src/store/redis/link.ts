@@ -14,6 +14,11 @@ import type { Scripts } from './scripts.ts';
 import type { SendCommand } from './server-config.ts';
 import { argumentsOf, gatheredSteps, steps, type Answer, type Given, type ScriptName } from './steps.ts';
 
+/** Milliseconds for a primary to describe itself. */
+const redisAskMs = 900;
+/** Characters of several calls that are sent as one; a longer call is sent by itself. */
+export const redisGatheredCharactersMax = 65_536;
+
 /**
  * The guarantee of an answer. `committed`: the primary has the write. `replicated`: a replica has every write that a
  * caller relies on once it is answered. `replicated-output`: a replica also has each piece of output before a reader
@@ -107,7 +112,7 @@ export class RedisLink {
     return this.#connection.primaries().map(
       (send) =>
         (...words) =>
-          this.#within(() => send(words), [], 1, limits.redisAskMs),
+          this.#within(() => send(words), [], 1, redisAskMs),
     );
   }
 
@@ -220,7 +225,7 @@ export class RedisLink {
  */
 const bounds = {
   itemsMax: limits.redisGatheredMax,
-  sizeMax: limits.redisGatheredCharactersMax,
+  sizeMax: redisGatheredCharactersMax,
   mayBeOneItems: (error: unknown): boolean =>
     error instanceof StoreUnavailable && error.cause instanceof Error && ofScript.test(error.cause.message),
 };

@@ -3,11 +3,13 @@
  * must find: a process that dies in between leaves an entry without holdings, which a later visit removes.
  */
 import type { Clock } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import { evictOldest } from '../../base/evict-oldest.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import { textOfReply } from './reply.ts';
+
+/** Workspaces that a process remembers to have entered for the sweep. */
+const redisRegistryMax = 10_000;
 
 /**
  * Time for which a process relies on an entry, and age at which an entry is removed: longer, so that no process still
@@ -54,7 +56,7 @@ export class Registry {
     await this.#link.runDurable('register', this.#roots.registry, { list: this.#list, workspace: workspaceId });
     this.#entered.delete(workspaceId);
     this.#entered.set(workspaceId, now + countsOnMs);
-    evictOldest(this.#entered, limits.redisRegistryMax);
+    evictOldest(this.#entered, redisRegistryMax);
   }
 
   /** Removes the entry if it is still stale. */

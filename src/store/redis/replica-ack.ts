@@ -3,10 +3,12 @@
  * confirms every step that was sent before it. The first step is sent with a WAIT; steps sent while a WAIT is under way
  * share the next one.
  */
-import { limits } from '../../base/limits.ts';
 import { StoreUnavailable } from '../store.ts';
 import type { InFlightReplies } from './in-flight-replies.ts';
 import type { RedisReply } from './reply.ts';
+
+/** Milliseconds for a replica to confirm. */
+const redisReplicaMs = 1_000;
 
 type Command = (args: readonly (string | Buffer)[]) => Promise<RedisReply>;
 
@@ -82,7 +84,7 @@ export class ReplicaAck {
    */
   #wait(root: string): Promise<number> {
     const marked = this.#command(['SET', `${root}:confirmed`, '', 'PX', markMs]);
-    const replicas = this.#command(['WAIT', '1', String(limits.redisReplicaMs)]);
+    const replicas = this.#command(['WAIT', '1', String(redisReplicaMs)]);
     return Promise.all([replicas, marked]).then(([count]) => count as number);
   }
 }

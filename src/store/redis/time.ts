@@ -1,9 +1,11 @@
 /** Reads Redis's clock when the store opens and regularly after that, so that all processes use the same dates. */
 import type { Clock, Timer } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
 import type { StoreClock } from '../clock.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
+
+/** Milliseconds between two readings of Redis's clock. */
+export const redisTimeMs = 4_000;
 
 /** The first reading may have to connect and to load the script; at least one of these is quick. */
 const looksAtOpening = 3;
@@ -41,7 +43,7 @@ export class RedisTime {
     if (this.#closed) return;
     // The last estimate is used while Redis is away.
     this.#next = this.#clock.after(
-      limits.redisTimeMs,
+      redisTimeMs,
       () =>
         void this.#look()
           .catch(() => {})

@@ -3,13 +3,14 @@ import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { SessionPoller, type SessionPollerOptions } from '../../../src/conversation/call/session-poller.ts';
 import { ManualClock } from '../../providers/model/provider.ts';
+import { callOpenMs } from '../../../src/turn/sessions.ts';
 
 t.test('a call whose note was removed notes again that it is open', async (t) => {
   const clock = new ManualClock();
   const noted: unknown[] = [];
   const record = {
     machine: { state: 'open', context: { activeTurnId: null } },
-    call: { id: 'call_1', untilMs: clock.now() + limits.callOpenMs } as object | undefined,
+    call: { id: 'call_1', untilMs: clock.now() + callOpenMs } as object | undefined,
   };
   const sessions = {
     population: { find: () => undefined },

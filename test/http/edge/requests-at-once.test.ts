@@ -3,12 +3,11 @@
  * connections.
  */
 import t from 'tap';
-import { openUwsEdge } from '../../../src/http/edge/uws.ts';
-import { limits } from '../../../src/base/limits.ts';
+import { openUwsEdge, requestsAtOnce } from '../../../src/http/edge/uws.ts';
 import { gate, RawClient, serve } from './harness.ts';
 
 t.test('requests that arrive at once run a bounded number in a turn of the loop', async (t) => {
-  const [connections, each] = [4, limits.requestsAtOnce];
+  const [connections, each] = [4, requestsAtOnce];
   let [ran, inTurn, most] = [0, 0, 0];
   const all = gate();
   const { port } = await serve(t, openUwsEdge, {
@@ -29,6 +28,6 @@ t.test('requests that arrive at once run a bounded number in a turn of the loop'
   for (const { socket } of clients) socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(each));
   // A request behind one that waits ends their connection.
   await Promise.race([all.promise, ...clients.map(({ closed }) => closed)]);
-  t.ok(most <= limits.requestsAtOnce, `${most} of ${ran} ran in one turn`);
+  t.ok(most <= requestsAtOnce, `${most} of ${ran} ran in one turn`);
   for (const client of clients) client.destroy();
 });

@@ -17,6 +17,7 @@ import { ids, workspace } from '../../store/fixtures.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../../store/redis-server.ts';
 import { live } from './life.ts';
 import { inFolder, inMemory, onRedis, opened, type MakePlace, type Place } from './places.ts';
+import { movingLineBytesMax } from '../../../src/operations/moving/file.ts';
 
 const secret = 'a secret of thirty-two characters';
 
@@ -222,7 +223,7 @@ t.test('a file that was cut or changed is refused before anything is written', a
     await t.rejects(imported((await inMemory(t)).target(), broken), { message: /was cut short|is empty/ });
   }
   await writeFile(broken, `${lines[0]}\n`);
-  await appendFile(broken, 'x'.repeat(limits.movingLineBytesMax + 1));
+  await appendFile(broken, 'x'.repeat(movingLineBytesMax + 1));
   await t.rejects(imported((await inMemory(t)).target(), broken), { message: /a line of more than/ });
 });
 

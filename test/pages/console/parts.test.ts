@@ -1,6 +1,5 @@
 /** Counts that the console makes for its pages: the axes of plots over any time, and what a public link may cost. */
 import t from 'tap';
-import { linkAddressLimits, linkLimits } from '../../../src/base/limits.ts';
 import { worstDay } from '../../../src/pages/console/parts/link-cost.ts';
 import { isOrigin } from '../../../src/base/origin.ts';
 import { durationPattern, durationText, durationSeconds } from '../../../src/pages/console/parts/duration.ts';
@@ -8,6 +7,7 @@ import { badOrigins } from '../../../src/pages/console/parts/origins.ts';
 import { addressDefaults, linkDefaults } from '../../../src/pages/console/parts/link-limits.ts';
 import { moment } from '../../../src/pages/console/format.ts';
 import { increments, labelOf, rangeOf } from '../../../src/pages/console/parts/time-axis.ts';
+import { linkAddressLimits, linkLimits } from '../../../src/base/link-limits.ts';
 
 const hour = 3600;
 

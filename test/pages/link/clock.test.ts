@@ -20,6 +20,7 @@ import {
   visitorOf,
   type LinkTurn,
 } from './stage.ts';
+import { storeRetryMsMax } from '../../../src/base/store-retry.ts';
 
 const hold = limits.linkHoldMs;
 
@@ -296,7 +297,7 @@ t.test('a lost answer to a begin takes nothing, once the turn is withdrawn', asy
   });
   const { id } = await linkSession(scene, 'vis_1');
   await t.rejects(say(scene, id, use), { message: 'no answer' });
-  await pass(scene, limits.storeRetryMsMax);
+  await pass(scene, storeRetryMsMax);
   t.same(await used(scene), { ms: 0, visitors: 0 });
   lost = false;
   await sealed(await say(scene, id, use));

@@ -3,10 +3,9 @@
  * events.
  */
 import t from 'tap';
-import { limits } from '../../../src/base/limits.ts';
 import type { ProviderConnection, ConnectionUser } from '../../../src/providers/client/connection.ts';
 import type { Dialer, DialListener } from '../../../src/providers/client/dial.ts';
-import { Pool } from '../../../src/providers/client/pool.ts';
+import { Pool, providerKeptMsMax, providerKeptTotalMax } from '../../../src/providers/client/pool.ts';
 import { targetOf } from '../../../src/providers/client/target.ts';
 import { ManualClock } from '../model/provider.ts';
 import { answerOf } from './raw.ts';
@@ -47,14 +46,13 @@ function play(clock = new ManualClock()) {
 
 t.test('connections kept over all origins are bounded', async (t) => {
   const { use } = play();
-  for (let index = 0; index < limits.providerKeptTotalMax; index++)
-    t.equal(use(`h${index}.test`).socket.destroyed, false);
+  for (let index = 0; index < providerKeptTotalMax; index++) t.equal(use(`h${index}.test`).socket.destroyed, false);
   t.equal(use('more.test').socket.destroyed, true);
 });
 
 t.test('closed connections do not count', async (t) => {
   const { use } = play();
-  for (let index = 0; index < limits.providerKeptTotalMax; index++) {
+  for (let index = 0; index < providerKeptTotalMax; index++) {
     const { listener } = use(`h${index}.test`);
     if (index % 2 === 0) listener.finished();
     listener.closed(null);
@@ -65,10 +63,10 @@ t.test('closed connections do not count', async (t) => {
 t.test('expired connections and those in use do not count', async (t) => {
   const { use, take, clock } = play();
   for (let round = 0; round < 3; round++) {
-    for (let index = 0; index < limits.providerKeptTotalMax; index++) use(`h${index}.test`);
-    clock.advance(limits.providerKeptMsMax);
+    for (let index = 0; index < providerKeptTotalMax; index++) use(`h${index}.test`);
+    clock.advance(providerKeptMsMax);
   }
-  for (let index = 0; index < limits.providerKeptTotalMax; index++) {
+  for (let index = 0; index < providerKeptTotalMax; index++) {
     use(`h${index}.test`);
     take(`h${index}.test`);
   }
@@ -86,7 +84,7 @@ t.test('one whose socket is gone, or whose time is over, is not used though no e
   take('a.test');
   t.equal(dialer.lines.length, 2);
   const kept = use('b.test');
-  clock.advance(limits.providerKeptMsMax);
+  clock.advance(providerKeptMsMax);
   take('b.test');
   t.equal(dialer.lines.length, 4);
   t.equal(kept.socket.destroyed, true);

@@ -1,10 +1,11 @@
 /** Connections to providers: when they are used again, when never, and when a request is sent twice. */
 import t from 'tap';
-import { limits } from '../../../src/base/limits.ts';
 import { ok } from '../model/answers.ts';
 import { client, closed, ManualClock } from '../model/provider.ts';
 import { answerOf, post, raw } from './raw.ts';
 import type { Raw } from './raw.ts';
+import { providerKeptMsMax, providerKeptMax } from '../../../src/providers/client/pool.ts';
+import { providerRepeatMsMax } from '../../../src/providers/client/exchange.ts';
 
 const answering: Raw['answer'] = ({ socket, connection }) => void socket.write(answerOf(`connection ${connection}`));
 const chunked = `${ok}transfer-encoding: chunked\r\n\r\n`;
@@ -106,8 +107,8 @@ t.test('an answer to a request that is still being written', async (t) => {
 t.test('a connection is kept for as long as the server says, less a second, and not beyond the bound', async (t) => {
   for (const [header, keptMs] of [
     ['Keep-Alive: timeout=5\r\n', 4000],
-    ['Keep-Alive: timeout=600\r\n', limits.providerKeptMsMax],
-    ['', limits.providerKeptMsMax],
+    ['Keep-Alive: timeout=600\r\n', providerKeptMsMax],
+    ['', providerKeptMsMax],
   ] as const) {
     const clock = new ManualClock();
     const server = await raw(t, ({ socket }) => void socket.write(answerOf('hi', header)));
@@ -152,13 +153,13 @@ t.test('connections kept for one origin are bounded', async (t) => {
   const server = await raw(t, () => {});
   const http = client(t);
   const extra = 3;
-  const all = Array.from({ length: limits.providerKeptMax + extra }, () => post(http, server.baseUrl));
+  const all = Array.from({ length: providerKeptMax + extra }, () => post(http, server.baseUrl));
   await server.reached(all.length);
   server.arrivals.forEach(answering);
   for (const told of all) t.equal(await told.settled, 'ended');
   const open = () => server.sockets.filter((socket) => !socket.closed);
-  while (open().length > limits.providerKeptMax) await Promise.race(open().map(closed));
-  const again = Array.from({ length: limits.providerKeptMax }, () => post(http, server.baseUrl));
+  while (open().length > providerKeptMax) await Promise.race(open().map(closed));
+  const again = Array.from({ length: providerKeptMax }, () => post(http, server.baseUrl));
   server.answer = answering;
   for (const told of again) t.equal(await told.settled, 'ended');
   t.equal(server.sockets.length, all.length, 'and those are used again');
@@ -260,8 +261,8 @@ t.test('a request that may have run is not sent again', async (t) => {
 
 t.test('a request that the server had for longer than a packet takes is not sent again', async (t) => {
   for (const [waitedMs, requests] of [
-    [limits.providerRepeatMsMax, 3],
-    [limits.providerRepeatMsMax + 1, 2],
+    [providerRepeatMsMax, 3],
+    [providerRepeatMsMax + 1, 2],
   ] as const) {
     const clock = new ManualClock();
     const server = await raw(

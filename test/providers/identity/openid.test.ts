@@ -2,11 +2,11 @@
 import type { ServerResponse } from 'node:http';
 import t, { type Test } from 'tap';
 import { WheelClock, type Timer } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { providerHttp } from '../../../src/providers/client.ts';
 import { IdentityRefused, IssuerAway, type Identity } from '../../../src/providers/identity.ts';
-import { OpenidProvider } from '../../../src/providers/identity/openid.ts';
+import { OpenidProvider, oidcFinishesMax } from '../../../src/providers/identity/openid.ts';
 import { FakeIssuer, makeKey, type Conduct } from './fake-issuer.ts';
+import { oidcAnswerBytesMax, oidcMs } from '../../../src/providers/identity/fetch.ts';
 
 interface Flow {
   readonly issuer: FakeIssuer;
@@ -165,7 +165,7 @@ const text =
 const huge = (response: ServerResponse): void =>
   void response
     .writeHead(200, { 'content-type': 'application/json' })
-    .end(`{"issuer":"${'x'.repeat(limits.oidcAnswerBytesMax)}"}`);
+    .end(`{"issuer":"${'x'.repeat(oidcAnswerBytesMax)}"}`);
 const cut = (response: ServerResponse): void =>
   void response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy());
 
@@ -206,7 +206,7 @@ t.test('an issuer that answers nothing useful counts as away', async (t) => {
 /** Fires the timer of a whole sign-in at once. */
 class HastyClock extends WheelClock {
   override after(delayMs: number, callback: () => void): Timer {
-    return super.after(delayMs > limits.oidcMs / 2 ? 20 : delayMs, callback);
+    return super.after(delayMs > oidcMs / 2 ? 20 : delayMs, callback);
   }
 }
 
@@ -280,10 +280,10 @@ t.test('a client that is registered for the other way of sending its secret sign
 t.test('sign-ins that wait for the issuer are bounded', async (t) => {
   const waiting: ServerResponse[] = [];
   const { issuer, signIn } = await open(t, { answer: { token: (response) => void waiting.push(response) } });
-  const all = Promise.allSettled(Array.from({ length: limits.oidcFinishesMax + 1 }, () => signIn()));
-  while (waiting.length < limits.oidcFinishesMax) await new Promise((resolve) => setImmediate(resolve));
+  const all = Promise.allSettled(Array.from({ length: oidcFinishesMax + 1 }, () => signIn()));
+  while (waiting.length < oidcFinishesMax) await new Promise((resolve) => setImmediate(resolve));
   await fails(t, signIn(), IssuerAway);
   for (const response of waiting) text(500, '')(response);
-  t.equal((await all).length, limits.oidcFinishesMax + 1);
-  t.equal(issuer.tokenRequests.length, limits.oidcFinishesMax, 'the rest never reaches the issuer');
+  t.equal((await all).length, oidcFinishesMax + 1);
+  t.equal(issuer.tokenRequests.length, oidcFinishesMax, 'the rest never reaches the issuer');
 });

@@ -1,5 +1,9 @@
 /** Answers as bytes, and the parser's results: shared by the tests of the parser and of the connections. */
-import { ResponseParser } from '../../../src/providers/client/response.ts';
+import {
+  ResponseParser,
+  providerInterimMax,
+  providerChunkExtensionBytesMax,
+} from '../../../src/providers/client/response.ts';
 import type { ResponseHead } from '../../../src/providers/client/head.ts';
 import { limits } from '../../../src/base/limits.ts';
 
@@ -73,13 +77,13 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   trailers: [`${ok}${chunked}2\r\nhi\r\n0\r\nDigest: abc\r\nb: c\r\n\r\n`, 'ended', 'hi'],
   'line ends within a chunk': [`${ok}${chunked}6\r\n\r\n0\r\n\r\r\n0\r\n\r\n`, 'ended', '\r\n0\r\n\r'],
   'another coding name in capitals': [`${ok}Transfer-Encoding: Chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n`, 'ended', 'hi'],
-  'an extension at its bound': [extension(limits.providerChunkExtensionBytesMax), 'ended', 'a'],
+  'an extension at its bound': [extension(providerChunkExtensionBytesMax), 'ended', 'a'],
   'no content': ['HTTP/1.1 204 No Content\r\n\r\n', 'ended'],
   'not modified, with the length of what was not sent': [
     'HTTP/1.1 304 Not Modified\r\ncontent-length: 5\r\n\r\n',
     'ended',
   ],
-  'interim answers': [interim(limits.providerInterimMax), 'ended', 'hi'],
+  'interim answers': [interim(providerInterimMax), 'ended', 'hi'],
   'an interim answer with a length': [
     `HTTP/1.1 100 Continue\r\ncontent-length: 7\r\n\r\n${ok}content-length: 2\r\n\r\nhi`,
     'ended',
@@ -115,7 +119,7 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   'a status of four digits': ['HTTP/1.1 2000 OK\r\n\r\n', 'malformed'],
   'a status below 100': ['HTTP/1.1 099 OK\r\n\r\n', 'malformed'],
   'switching protocols': ['HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n', 'malformed'],
-  'too many interim answers': [interim(limits.providerInterimMax + 1), 'malformed'],
+  'too many interim answers': [interim(providerInterimMax + 1), 'malformed'],
   'a bare carriage return': [`${ok}a: b\rc: d\r\n\r\n`, 'malformed'],
   'NUL in a value': [`${ok}a: b\0c\r\n\r\n`, 'malformed'],
   'NUL in a name': [`${ok}a\0: b\r\n\r\n`, 'malformed'],
@@ -177,7 +181,7 @@ export const vectors: Readonly<Record<string, readonly [bytes: string, ending: R
   'line feeds alone after an extension': [`${ok}${chunked}2;a\n\nhi\r\n0\r\n\r\n`, 'malformed'],
   'a chunk that ends in something else': [`${ok}${chunked}2\r\nhi!\n0\r\n\r\n`, 'malformed', 'hi'],
   'a carriage return within an extension': [`${ok}${chunked}2;a\rb\r\nhi\r\n0\r\n\r\n`, 'malformed'],
-  'an extension beyond its bound': [extension(limits.providerChunkExtensionBytesMax + 1), 'malformed'],
+  'an extension beyond its bound': [extension(providerChunkExtensionBytesMax + 1), 'malformed'],
   'a chunk longer than its size': [`${ok}${chunked}2\r\nhi!\r\n0\r\n\r\n`, 'malformed', 'hi'],
   'a chunk without its carriage return': [`${ok}${chunked}2\r\nhi\n0\r\n\r\n`, 'malformed', 'hi'],
 };

@@ -11,6 +11,8 @@ import { raw } from '../client/raw.ts';
 import { bytesOf, forms } from './forms.ts';
 import type { Form } from './forms.ts';
 import { ask, client, data, delta, done, Heard, request } from './provider.ts';
+import { providerSpaceCharactersMax } from '../../../src/providers/model/reasoning.ts';
+import { providerReadBytes } from '../../../src/providers/client/dial.ts';
 
 const models = { openai: openaiModel, anthropic: anthropicModel };
 
@@ -116,7 +118,7 @@ const cpuMs = (work: () => void): number => {
 };
 /** Bytes of one read of a connection. */
 const reads = function* (body: Buffer): Generator<number> {
-  for (let at = limits.providerReadBytes; at < body.length; at += limits.providerReadBytes) yield at;
+  for (let at = providerReadBytes; at < body.length; at += providerReadBytes) yield at;
 };
 
 t.test('a hundred thousand of what says nothing cost no more than to read them', async (t) => {
@@ -171,8 +173,8 @@ t.test('answers that grow without an end are bounded', async (t) => {
     );
   }
   const space = delta(' '.repeat(1000));
-  const heard = hear({ kind: 'openai' }, Buffer.from(space.repeat(2 + limits.providerSpaceCharactersMax / 1000)), []);
-  t.ok(heard.said.length > limits.providerSpaceCharactersMax, 'white space is not held for ever');
+  const heard = hear({ kind: 'openai' }, Buffer.from(space.repeat(2 + providerSpaceCharactersMax / 1000)), []);
+  t.ok(heard.said.length > providerSpaceCharactersMax, 'white space is not held for ever');
 });
 
 t.test('a list nested deeper than any is none', async (t) => {

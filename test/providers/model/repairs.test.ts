@@ -3,9 +3,8 @@
  * 13).
  */
 import t from 'tap';
-import { limits } from '../../../src/base/limits.ts';
 import { anthropicModel } from '../../../src/providers/model/anthropic.ts';
-import { learntFrom } from '../../../src/providers/model/learnt.ts';
+import { learntFrom, modelLearntMs } from '../../../src/providers/model/learnt.ts';
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import { isOutputFault, isUnrelated, repairs, repairsNamed } from '../../../src/providers/model/repairs.ts';
 import { functionsNamed } from '../../../src/providers/model/refused-tools.ts';
@@ -15,6 +14,7 @@ import { strictNames } from '../strict/names.mjs';
 import { strictProvider } from '../strict/provider.ts';
 import { ask, client, delta, done, eventStream, ManualClock, provider, type Hooks, type Provider } from './provider.ts';
 import { refuse } from './strict.ts';
+import { providerAttemptsMax } from '../../../src/providers/model/attempts.ts';
 
 /** Refusals in the words of providers, and the repairs that they ask for. */
 const sayings: readonly (readonly [said: string, asked: number])[] = [
@@ -312,13 +312,13 @@ t.test(
       clock,
     );
     t.same(await turn({ temperature: 0.5 }), ['end', 3]);
-    clock.advance(limits.modelLearntMs / 2);
+    clock.advance(modelLearntMs / 2);
     server.answer = (response, seen) =>
       seen.body.max_tokens === undefined
         ? ok(response, seen)
         : refuse(response, { status: 400, body: '{"error":{"param":"max_tokens"}}' });
     t.same(await turn({ temperature: 0.5, outputTokensMax: 9 }), ['end', 2]);
-    clock.advance(limits.modelLearntMs / 2);
+    clock.advance(modelLearntMs / 2);
     server.answer = ok;
     t.same(await turn({ temperature: 0.5, outputTokensMax: 9 }), ['end', 1]);
     t.match(sent(), { temperature: 0.5, max_tokens: 9, stream_options: {} });
@@ -429,7 +429,7 @@ t.test('a function is offered again after an hour, and at once if it was changed
     ['end', 1],
   );
   t.same(names(), ['bad', 'good']);
-  clock.advance(limits.modelLearntMs);
+  clock.advance(modelLearntMs);
   t.same(await turn({ tools: [bad, good] }), ['end', 2]);
 });
 
@@ -603,10 +603,7 @@ for (const name of strictNames) {
       };
       const before = strict.requests.length;
       t.equal(await ask(model, over).settled, 'end', about);
-      t.ok(
-        strict.requests.length - before <= limits.providerAttemptsMax,
-        `${strict.requests.length - before} requests`,
-      );
+      t.ok(strict.requests.length - before <= providerAttemptsMax, `${strict.requests.length - before} requests`);
     }
     t.notMatch(JSON.stringify(strict.requests), /foreign/);
   });

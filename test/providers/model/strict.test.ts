@@ -23,6 +23,8 @@ import {
   unless,
   window,
 } from './strict.ts';
+import { providerAttemptsMax, providerAttemptsMs } from '../../../src/providers/model/attempts.ts';
+import { modelLearntMs } from '../../../src/providers/model/learnt.ts';
 
 const serving = async (t: Hooks, answer: Provider['answer'], of = openaiModel, clock?: ManualClock) => {
   const server = await provider(answer);
@@ -103,7 +105,7 @@ t.test('parameters that a model refuses, in any combination, are left out, and n
       t.equal((await turn(over))[0], 'end', about);
       const first = server.requests.length;
       t.ok(
-        server.requests.length <= (speaks ? refused.length + 1 : limits.providerAttemptsMax),
+        server.requests.length <= (speaks ? refused.length + 1 : providerAttemptsMax),
         `${about}: ${server.requests.length} requests`,
       );
       const bound = refused.includes('max_tokens') ? 'max_completion_tokens' : 'max_tokens';
@@ -135,7 +137,7 @@ t.test('parameters and a template at once', async (t) => {
     const over = { temperature: 0.5, outputTokensMax: 9, systemPrompt: 'Be kind.', messages: [greeting, first] };
     const [ending, requests] = await turn(over);
     t.equal(ending, 'end');
-    t.ok(requests <= limits.providerAttemptsMax);
+    t.ok(requests <= providerAttemptsMax);
     if (!speaks) t.same(await turn(over), ['end', 2]);
     t.same(await turn(over), ['end', 1]);
   }
@@ -167,7 +169,7 @@ t.test('a learnt shape is tried anew after an hour', async (t) => {
   server.answer = unless();
   t.same(await turn({ temperature: 0.5 }), ['end', 1]);
   t.equal(sent().temperature, undefined);
-  clock.advance(limits.modelLearntMs);
+  clock.advance(modelLearntMs);
   t.same(await turn({ temperature: 0.5 }), ['end', 1]);
   t.equal(sent().temperature, 0.5);
 });
@@ -177,7 +179,7 @@ t.test('a refusal of the request itself is asked for a bounded number of times, 
   const over = { temperature: 0.5, outputTokensMax: 9, systemPrompt: 'Be kind.', messages: [greeting, first] };
   const [ending, requests] = await turn(over);
   t.equal(ending, 'status');
-  t.ok(requests <= limits.providerAttemptsMax, `${requests} requests`);
+  t.ok(requests <= providerAttemptsMax, `${requests} requests`);
   server.answer = unless();
   t.same(await turn(over), ['end', 1]);
   t.match(sent(), {
@@ -212,7 +214,7 @@ t.test('no attempt begins after a minute, and none after the first output', asyn
   const clock = new ManualClock();
   const late = await serving(
     t,
-    (response) => (clock.advance(limits.providerAttemptsMs / 2 + 1), refuse(response, { status: 400, body: '{}' })),
+    (response) => (clock.advance(providerAttemptsMs / 2 + 1), refuse(response, { status: 400, body: '{}' })),
     openaiModel,
     clock,
   );

@@ -1,6 +1,6 @@
 /** Arguments that models write beside their schema and mean otherwise (contract 13). */
 import t from 'tap';
-import { checkArguments, argumentsError } from '../../../src/providers/tool/arguments.ts';
+import { checkArguments, argumentsError, toolSchemaErrorCharactersMax } from '../../../src/providers/tool/arguments.ts';
 import { limits } from '../../../src/base/limits.ts';
 
 const schema = {
@@ -142,5 +142,5 @@ t.test('a model is told the path and the reason, in a bounded sentence', async (
     { type: 'object', additionalProperties: false },
     JSON.stringify({ ['n'.repeat(5000)]: 1 }),
   );
-  t.equal([...long].length, limits.toolSchemaErrorCharactersMax + 1);
+  t.equal([...long].length, toolSchemaErrorCharactersMax + 1);
 });

@@ -1,7 +1,6 @@
 /** Sessions with MCP servers over time, and the decisions of the handshake (contract 13). */
 import t from 'tap';
 import { WheelClock } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
 import { providerHttp } from '../../../src/providers/client.ts';
 import type { ToolInvocation, ToolAccess } from '../../../src/providers/tool.ts';
 import { McpTools } from '../../../src/providers/tool/mcp.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../../src/providers/tool/mcp/parameter-headers.ts';
 import { openServer, schema } from '../../api/mcp-server.ts';
 import { ManualClock } from '../model/provider.ts';
+import { toolSessionIdleMs } from '../../../src/providers/tool/mcp/connections.ts';
 
 const asked: ToolInvocation = {
   callId: 'call_1',
@@ -58,9 +58,9 @@ t.test('an idle session is ended, the next call opens another, and the rest end 
   };
   const call = () => tools.invoke(tool, { name: 'look_up', parameters: schema }, asked, new AbortController().signal);
   t.match(await call(), { status: 'completed' });
-  clock.advance(limits.toolSessionIdleMs - 1);
+  clock.advance(toolSessionIdleMs - 1);
   t.match(await call(), { status: 'completed' });
-  clock.advance(limits.toolSessionIdleMs - 1);
+  clock.advance(toolSessionIdleMs - 1);
   t.same([server.sessions.made, server.sessions.open.size], [1, 1], 'a call begins the time anew');
   const end = new Promise<void>((resolve) => (ended = resolve));
   clock.advance(1);

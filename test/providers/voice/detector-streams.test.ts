@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events';
 import { WheelClock } from '../../../src/base/clock.ts';
 import { limits } from '../../../src/base/limits.ts';
 import type { Order } from '../../../src/providers/voice/engine/messages.ts';
-import { VoiceProcess, type Detected } from '../../../src/providers/voice/process.ts';
+import { VoiceProcess, type Detected, voiceOrderMs } from '../../../src/providers/voice/process.ts';
 import { canListen, DetectorStream } from '../../../src/providers/voice/processes.ts';
 import { ManualClock } from '../model/provider.ts';
 
@@ -106,10 +106,10 @@ t.test('an order that loads a model has longer than one whose model is loaded', 
   answer();
   t.ok((await first) instanceof Float32Array, 'it is not ended while it loads');
   const transcribed = member.run({ do: 'transcribe', id: 100, samples: new Int16Array(512), guess: [], folder: null });
-  clock.advance(limits.voiceOrderMs);
+  clock.advance(voiceOrderMs);
   t.ok(member.alive, 'the recogniser is another model');
   const second = detect();
-  clock.advance(limits.voiceOrderMs - 1);
+  clock.advance(voiceOrderMs - 1);
   t.ok(member.alive);
   clock.advance(1);
   t.notOk(member.alive, 'one that hangs is ended');

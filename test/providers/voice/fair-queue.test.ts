@@ -2,7 +2,7 @@
 import t from 'tap';
 import { limits } from '../../../src/base/limits.ts';
 import { CallerShares } from '../../../src/providers/voice/caller-shares.ts';
-import { FairQueue } from '../../../src/providers/voice/fair-queue.ts';
+import { FairQueue, voiceOrdersMax, voiceOrdersOfCallerMax } from '../../../src/providers/voice/fair-queue.ts';
 import { ManualClock } from '../model/provider.ts';
 
 type Urgency = 'final' | 'speech' | 'ahead' | 'partial';
@@ -130,12 +130,12 @@ t.test('the waiting orders are counted, and the oldest is known', (t) => {
 
 t.test('a caller fills its own part of the queue, and not that of others', (t) => {
   const queue = opened();
-  for (let number = 0; number < limits.voiceOrdersOfCallerMax; number++) {
+  for (let number = 0; number < voiceOrdersOfCallerMax; number++) {
     t.equal(queue.isFull('a'), false);
     queue.push(job('a'), 0);
   }
   t.same([queue.isFull('a'), queue.isFull('b')], [true, false]);
-  for (let number = limits.voiceOrdersOfCallerMax; number < limits.voiceOrdersMax; number++)
+  for (let number = voiceOrdersOfCallerMax; number < voiceOrdersMax; number++)
     queue.push({ ...job('b'), caller: `b${number}` }, 0);
   t.equal(queue.isFull('c'), true, 'all of them together have a bound as well');
   t.end();

@@ -3,9 +3,13 @@
  * (contract 8).
  */
 import t from 'tap';
-import { limits } from '../../../src/base/limits.ts';
-import { Listener, type ListenerEvent, type ListenerOptions } from '../../../src/providers/voice/listener.ts';
-import { AudioPieces } from '../../../src/providers/voice/pieces.ts';
+import {
+  Listener,
+  type ListenerEvent,
+  type ListenerOptions,
+  socketFinalsOwedMax,
+} from '../../../src/providers/voice/listener.ts';
+import { AudioPieces, speechAheadBytesMax } from '../../../src/providers/voice/pieces.ts';
 import { AudioHistory } from '../../../src/providers/voice/audio-history.ts';
 
 const second = new Int16Array(16_000).fill(1000);
@@ -144,14 +148,14 @@ t.test('partials that wait behind a cut are one for each utterance', async (t) =
 
 t.test('finals that a recogniser owes are bounded', async (t) => {
   const { listener, seen, asked } = listening();
-  for (let said = 0; said < limits.socketFinalsOwedMax + 10 && seen.failure === null; said++) {
+  for (let said = 0; said < socketFinalsOwedMax + 10 && seen.failure === null; said++) {
     listener.push(second.subarray(0, 512 * 5));
     await settled();
     listener.flush();
     await settled();
   }
   t.match(seen.failure, { reason: 'process' });
-  t.equal(asked.size, limits.socketFinalsOwedMax);
+  t.equal(asked.size, socketFinalsOwedMax);
 });
 
 t.test('audio sample by sample', async (t) => {
@@ -166,7 +170,7 @@ t.test('pieces of a provider, a sample each, while nobody reads', async (t) => {
     () => calls.push('hold'),
     () => calls.push('resume'),
   );
-  const count = limits.speechAheadBytesMax / 2 + 1;
+  const count = speechAheadBytesMax / 2 + 1;
   for (let at = 0; at < count; at++) pieces.push(Int16Array.of(at & 255));
   pieces.end();
   t.same(calls, ['hold']);

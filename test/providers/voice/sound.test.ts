@@ -1,13 +1,12 @@
 /** The sound of a sentence has a bound for any text: a long one is cut into pieces, and no text is lost or changed. */
 import t from 'tap';
-import { limits } from '../../../src/base/limits.ts';
 import { codePoints } from '../../../src/base/text.ts';
 import { openFlite } from '../../../src/providers/voice/engine/flite.ts';
 import { englishOf } from '../../../src/providers/voice/english.ts';
 import { SentenceStream } from '../../../src/providers/voice/sentence-stream.ts';
 import { sentencesOf } from '../../../src/providers/voice/sentences.ts';
 import { speakableText } from '../../../src/providers/voice/speakable.ts';
-import { piecesOf, sayingOf, soundMs, type Saying } from '../../../src/providers/voice/sound.ts';
+import { piecesOf, sayingOf, soundMs, type Saying, voicePieceMs } from '../../../src/providers/voice/sound.ts';
 
 const piecesOfProse = (raw: string, saying: Saying) => piecesOf({ kind: 'prose', raw }, saying, '');
 
@@ -64,14 +63,14 @@ t.test('every piece of a text is short, and the pieces say what the sentence say
       const { spokenText } = pieces.toSorted(
         (a, b) => soundMs(b.spokenText, english) - soundMs(a.spokenText, english),
       )[0]!;
-      t.ok(soundMs(spokenText, english) <= limits.voicePieceMs, `${name}: ${spokenText}`);
+      t.ok(soundMs(spokenText, english) <= voicePieceMs, `${name}: ${spokenText}`);
       // The first sentences are spoken: the others are like them.
       if (spokenText === '' || sentences.indexOf(sentence) > 0) continue;
       const { samples, sampleRate } = speak(spokenText, { name: 'kal16', file: null }, 1, false);
       if (samples.length / sampleRate > longest.seconds) longest = { seconds: samples.length / sampleRate, spokenText };
     }
     t.ok(
-      longest.seconds > 0 && longest.seconds * 1000 < 1.5 * limits.voicePieceMs,
+      longest.seconds > 0 && longest.seconds * 1000 < 1.5 * voicePieceMs,
       `${name}: ${longest.seconds.toFixed(1)} s of ${longest.spokenText}`,
     );
   }
@@ -119,7 +118,7 @@ t.test('sentences of a reply are as short, and their places have no gap', (t) =>
     let at = 0;
     for (const { from, raw, spokenText } of planned) {
       t.equal(from, at, name);
-      t.ok(soundMs(spokenText, english) <= limits.voicePieceMs, name);
+      t.ok(soundMs(spokenText, english) <= voicePieceMs, name);
       at += codePoints(raw);
     }
     t.equal(planned.map(({ raw }) => raw).join(''), text, name);

@@ -7,7 +7,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from 'redis';
 import { atTurnEnd } from '../../../src/base/clock.ts';
-import { limits } from '../../../src/base/limits.ts';
 import type { DumpRow, DumpSource } from '../../../src/store/dump.ts';
 import { EmbeddedSource } from '../../../src/store/embedded/dump.ts';
 import { EmbeddedStore } from '../../../src/store/embedded.ts';
@@ -24,6 +23,7 @@ import type { Notice, Store } from '../../../src/store/store.ts';
 import { ManualClock } from '../../providers/model/provider.ts';
 import { ids } from '../fixtures.ts';
 import { toldTheTime } from '../redis-stores.ts';
+import { redisDebtMs } from '../../../src/store/redis/debts.ts';
 
 export interface Contender {
   readonly name: string;
@@ -219,7 +219,7 @@ export const onRedis =
       nowMs = laterMs;
       // Debts that fall due reach Redis before their time has run out as well; a script that Redis does not know is
       // sent twice.
-      const due = Math.min(passed, limits.redisDebtMs);
+      const due = Math.min(passed, redisDebtMs);
       clock.advance(due);
       for (let trip = 0; trip < 2 && due > 0; trip++) await store.ping();
       clock.advance(passed - due);

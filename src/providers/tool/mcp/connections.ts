@@ -12,6 +12,13 @@ import type { McpConnection } from './connection.ts';
 import { McpEntry } from './entry.ts';
 import type { EntryFailure } from './handshake.ts';
 
+/** Milliseconds for which a server of an older revision is remembered as one. */
+const toolEraMs = 10 * 60_000;
+/** Milliseconds after which a session with an MCP server is ended that has no request. */
+export const toolSessionIdleMs = 5 * 60_000;
+/** Milliseconds for the requests that end the sessions with MCP servers. */
+const toolSessionsEndMs = 2_000;
+
 /** A use of a connection. */
 export interface Lease {
   readonly connection: McpConnection;
@@ -76,7 +83,7 @@ export class McpConnections {
         this.#forget(key, place);
         this.#legacy.delete(key);
       } else if (result.protocol.era === 'legacy' && !isLegacy) {
-        this.#legacy.set(key, this.#clock.monotonic() + limits.toolEraMs);
+        this.#legacy.set(key, this.#clock.monotonic() + toolEraMs);
         evictOldest(this.#legacy, limits.providerOriginsMax);
       }
     });
@@ -90,8 +97,7 @@ export class McpConnections {
     if (then === 'lost') this.#legacy.delete(key);
     if (place.state !== 'lost' && then !== 'keep') place.state = then === 'lost' ? 'lost' : 'retired';
     if (place.uses > 0) return;
-    if (place.state === 'kept')
-      place.idle = this.#clock.after(limits.toolSessionIdleMs, () => this.#retire(key, place));
+    if (place.state === 'kept') place.idle = this.#clock.after(toolSessionIdleMs, () => this.#retire(key, place));
     else this.#end(place);
   }
 
@@ -125,7 +131,7 @@ export class McpConnections {
   async close(): Promise<void> {
     for (const [key, place] of this.#places) this.#retire(key, place);
     let timer: Timer | null = null;
-    const bound = new Promise<void>((resolve) => (timer = this.#clock.after(limits.toolSessionsEndMs, resolve)));
+    const bound = new Promise<void>((resolve) => (timer = this.#clock.after(toolSessionsEndMs, resolve)));
     await Promise.race([Promise.all(this.#endings), bound]);
     (timer as Timer | null)?.cancel();
   }

@@ -1,6 +1,5 @@
 /** Enters an MCP server: probes its era, and shakes hands with one of the legacy era (MCP 2025-11-25, lifecycle). */
 import type { Clock } from '../../../base/clock.ts';
-import { limits } from '../../../base/limits.ts';
 import type { EntryStep } from '../../../base/tool-errors.ts';
 import type { ProviderHttp } from '../../client.ts';
 import type { ToolAccess } from '../../tool.ts';
@@ -9,6 +8,9 @@ import { McpConnection } from './connection.ts';
 import { exchange, type Exchange, type Outcome } from './exchange.ts';
 import { afterInitialize, afterProbe, failureAt, redirectedPath, type EntryFailure } from './handshake.ts';
 import { discoverRequest, initializeRequest, legacyVersions, type McpMessage, type Protocol } from './messages.ts';
+
+/** Milliseconds of silence after `server/discover` or `notifications/initialized`. */
+const toolProbeMs = 5_000;
 
 const redirectsMax = 3;
 
@@ -34,7 +36,7 @@ export class McpEntry {
   /** Opens the server. Never rejects. `isLegacy`: the server's era is known, so it is not probed. */
   async run(isLegacy: boolean): Promise<McpConnection | EntryFailure> {
     const probe = async (): Promise<ReturnType<typeof afterProbe>> =>
-      afterProbe(await this.#send('probe', discoverRequest, Math.min(limits.toolProbeMs, this.#left / 2)));
+      afterProbe(await this.#send('probe', discoverRequest, Math.min(toolProbeMs, this.#left / 2)));
     let probed = isLegacy ? 'initialize' : await probe();
     if (probed === 'probe') probed = await probe();
     if (typeof probed === 'object') return this.#ended(probed);
@@ -53,7 +55,7 @@ export class McpEntry {
     const connection = new McpConnection(this.#http, this.#tool, result, this.#path);
     const told = connection.initialized();
     // Some servers refuse the notification or do not respond; the next request shows whether that matters.
-    if (told !== null) await this.#within(told, Math.min(limits.toolProbeMs, this.#left));
+    if (told !== null) await this.#within(told, Math.min(toolProbeMs, this.#left));
     return connection;
   }
 

@@ -1,7 +1,15 @@
 /** WAV (RIFF/WAVE): our header before 16-bit mono samples, and the samples of a provider's file. */
-import { limits } from '../../../base/limits.ts';
 import { UnreadableAudio } from './unreadable.ts';
 import { bytesOf, clipped, joined, noSamples, samplesOf } from './samples.ts';
+
+/** Hertz of the lowest sample rate. */
+const wavRateMin = 8_000;
+/** Hertz of the highest sample rate. */
+const wavRateMax = 192_000;
+/** Channels of a file. */
+const wavChannelsMax = 32;
+/** Bytes before the samples. */
+const wavHeaderBytesMax = 1024 * 1024;
 
 const headerBytes = 44;
 /** The value of both size fields while the size is not known; players then read to the end. */
@@ -122,8 +130,7 @@ export class WavReader {
         // Chunks begin at even places.
         this.#skipped = size + (size % 2);
         this.#headerBytes += 8 + this.#skipped;
-        if (this.#headerBytes > limits.wavHeaderBytesMax)
-          throw new UnreadableAudio('The WAV has too much before its data.');
+        if (this.#headerBytes > wavHeaderBytesMax) throw new UnreadableAudio('The WAV has too much before its data.');
       }
       at += 8;
     }
@@ -173,11 +180,7 @@ function layoutOf(format: Buffer): Layout {
   const sampleBytes = float ? [4, 8] : encoding === formats.pcm ? [1, 2, 3, 4] : [];
   // Fewer bits than the bytes have stand at the top of them, so they are read alike.
   const fits = Math.ceil(format.readUInt16LE(14) / 8) === width;
-  const inRange =
-    sampleRate >= limits.wavRateMin &&
-    sampleRate <= limits.wavRateMax &&
-    channels >= 1 &&
-    channels <= limits.wavChannelsMax;
+  const inRange = sampleRate >= wavRateMin && sampleRate <= wavRateMax && channels >= 1 && channels <= wavChannelsMax;
   if (!inRange || !sampleBytes.includes(width) || !fits)
     throw new UnreadableAudio('The WAV has an encoding that is not supported.');
   return { sampleRate, channels, width, float };

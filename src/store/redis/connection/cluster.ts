@@ -24,6 +24,9 @@ import {
 } from './client.ts';
 import { OpenSlots } from './open-slots.ts';
 
+/** Milliseconds of a node's absence after which the cluster is queried for its slots. */
+const redisTopologyMs = 200;
+
 /**
  * The parts of `redis-cluster://[user:password@]host:port,host:port`, or of `rediss-cluster:` over TLS; `user` is not
  * decoded.
@@ -54,7 +57,7 @@ function clusterOf(url: string, sockets: Sockets) {
     defaults: { ...clientOptions, ...access, socket },
     RESP: 3,
     commandOptions: clientOptions.commandOptions,
-    topologyRefreshOnReconnectionAttemptStrategy: limits.redisTopologyMs,
+    topologyRefreshOnReconnectionAttemptStrategy: redisTopologyMs,
   });
 }
 
@@ -220,7 +223,7 @@ class ClusterClient {
   /** Reads the map again, from any other node than the one at the address. */
   #rediscover(address?: string): void {
     const now = machineTime.monotonic();
-    if (now - this.#lookedAt < limits.redisTopologyMs) return;
+    if (now - this.#lookedAt < redisTopologyMs) return;
     this.#lookedAt = now;
     this.cluster._slots.rediscover(undefined, address === undefined ? undefined : new Set([address])).catch(() => {});
   }

@@ -1,10 +1,12 @@
 /** Checks of a cluster alone: members, slots and their moves, the replicas of each primary. */
 import { fail, ok, warn } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
-import { limits } from '../../../base/limits.ts';
 import { reportedIn } from '../connection/open-slots.ts';
 import { textOfReply } from '../reply.ts';
 import type { Node } from './node.ts';
+
+/** Seconds by which a replica may lag. */
+const doctorReplicaLagSeconds = 10;
 
 export interface ClusterNode {
   readonly address: string;
@@ -74,7 +76,7 @@ export function replicasOf(
   const all = node.replicas();
   const lag = (replica: ReadonlyMap<string, string>): number => Number(replica.get('lag') ?? 0);
   const following = all.filter(
-    (replica) => replica.get('state') === 'online' && lag(replica) <= limits.doctorReplicaLagSeconds,
+    (replica) => replica.get('state') === 'online' && lag(replica) <= doctorReplicaLagSeconds,
   );
   const add = cluster
     ? `redis-cli --cluster add-node NEW:PORT ${node.address} --cluster-slave`

@@ -5,6 +5,9 @@ import { connectOnce } from '../connection/client.ts';
 import { textOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
 
+/** Round trips that are measured. */
+const doctorRoundTrips = 5;
+
 /** A server that accepts connections and does not answer for as long as the store would wait. */
 export class NoAnswer extends Error {}
 
@@ -89,7 +92,7 @@ export class Node {
 
   async timing(): Promise<Timing> {
     const timings: Timing[] = [];
-    for (let count = 0; count < limits.doctorRoundTrips; count++) {
+    for (let count = 0; count < doctorRoundTrips; count++) {
       const [asked, askedAt] = [this.#clock.monotonic(), this.#clock.now()];
       const [seconds, microseconds] = (await this.ask('TIME')) as RedisReply[];
       const roundTripMs = this.#clock.monotonic() - asked;

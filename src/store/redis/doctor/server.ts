@@ -1,11 +1,15 @@
 /** Checks of each Redis server by itself: its version, its persistence, its eviction policy, its clock. */
 import { bytes, fail, ok, warn } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
-import { limits } from '../../../base/limits.ts';
 import type { Scripts } from '../scripts.ts';
 import { evictionPolicyOf, evicts, readConfig, hiddenConfig, volatile } from '../server-config.ts';
 import { textOfReply } from '../reply.ts';
 import type { ServerFacts, Node, Timing } from './node.ts';
+
+/** Milliseconds by which a clock may differ. */
+const doctorClockMs = 1_000;
+/** Share of Redis's maxmemory above which the doctor warns. */
+const doctorMemoryShare = 0.8;
 
 /** The first version with RESP 3 (HELLO), which notices and replies rely on. */
 const oldest = '6.0.0';
@@ -87,7 +91,7 @@ export function memory(node: ServerFacts): Finding {
   const usage = `${bytes(used)} used of ${bytes(most)} (maxmemory)`;
   const advice = `redis-cli CONFIG SET maxmemory BYTES with more than ${most}, then CONFIG REWRITE; or shorten the retention of the workspaces (retention_days, by PATCH /console/api/workspaces/ID).`;
   if (used >= most) return fail(`${usage}: every write is refused`, advice);
-  return used >= most * limits.doctorMemoryShare ? warn(usage, advice) : ok(usage);
+  return used >= most * doctorMemoryShare ? warn(usage, advice) : ok(usage);
 }
 
 /**
@@ -97,7 +101,7 @@ export function memory(node: ServerFacts): Finding {
 export function clockOf({ aheadMs, roundTripMs }: Timing): Finding {
   const away = Math.max(0, Math.abs(aheadMs) - roundTripMs / 2);
   const difference = `${(Math.abs(aheadMs) / 1000).toFixed(3)} s ${aheadMs < 0 ? 'behind' : 'ahead of'} ours`;
-  if (away <= limits.doctorClockMs) return ok(difference);
+  if (away <= doctorClockMs) return ok(difference);
   return warn(
     difference,
     'Deadlines and dates use the clock of Redis and log lines use ours, so they disagree by this difference: run a time service (chronyd, systemd-timesyncd) on both machines.',
