@@ -7,6 +7,7 @@ import { consoleRoutes } from '../../src/http/routes/console.ts';
 import { pageRoutes } from '../../src/http/routes/pages.ts';
 import { socketRoutes } from '../../src/http/routes/sockets.ts';
 import type { Route } from '../../src/http/request.ts';
+import { changedProgram, type Change } from '../secrets/changed-program.ts';
 import { edge, openHouse, type Answer, type House } from './house.ts';
 import { isRefused, refusals, unrated } from './refusal.ts';
 import { cookieFor, fromPage, signIn, tokenOf, withCookie } from './signing.ts';
@@ -67,8 +68,9 @@ const newWorkspace = async (house: House): Promise<string> =>
 t.test(edge, async (t) => {
   const house = await openHouse(t);
   for (const role of roles) {
-    await t.test(`[O1] a person of role ${role} may do the rows of the table, and nothing else`, (t) =>
-      everyRoute(t, house, role),
+    await t.test(
+      `[O1] a person of role ${role} may do the rows of the table, and nothing else`,
+      async (t) => void t.same(await everyRoute(house, role), []),
     );
     await t.test(`[O1] a person of role ${role} in one workspace gets 404 for every other workspace`, (t) =>
       elsewhere(t, house, role),
@@ -82,22 +84,27 @@ t.test(edge, async (t) => {
   await t.test('the live view shows a person what the role may read', (t) => liveView(t, house));
 });
 
-async function everyRoute(t: Test, house: House, role: Role): Promise<void> {
+/** Tries every route: those that answer a person of the role otherwise than the table says, with the answer. */
+async function everyRoute(house: House, role: Role): Promise<string[]> {
   const workspace = await newWorkspace(house);
   const cookie = await person(house, role);
-  for (const { method, path, open, success } of operatorRoutes) {
+  const wrong: string[] = [];
+  for (const { method, path, open } of operatorRoutes) {
     const name = `${method} ${path}`;
     const filled = path.replace('{w}', workspace).replace(/\{\w+\}/g, 'none');
     const permitted = mayUse(role, name);
     if (open !== undefined) {
       const refusal = await upgradeStatus(house, filled, cookie);
-      t.equal(refusal, permitted ? 101 : 403, name);
+      if (refusal !== (permitted ? 101 : 403)) wrong.push(`${name} is ${refusal}`);
       continue;
     }
     const { status, code } = await plainly(house, cookie, method, filled);
-    if (!permitted) t.same([status, code], [403, 'role_not_permitted'], name);
-    else t.notOk([401, 403, 429, 500].includes(status), `${name} is ${status}, ${success.status} at best`);
+    const isRight = permitted
+      ? ![401, 403, 429, 500].includes(status)
+      : status === 403 && code === 'role_not_permitted';
+    if (!isRight) wrong.push(`${name} is ${status} ${code}`);
   }
+  return wrong;
 }
 
 /** A request with an empty body; some paths stand in no document, which other helpers compare answers with. */
@@ -130,15 +137,22 @@ async function upgradeStatus(house: House, path: string, cookie: string): Promis
   return status;
 }
 
-async function elsewhere(t: Test, house: House, role: Role): Promise<void> {
-  const own = await newWorkspace(house);
-  const cookie = await person(house, role, own);
+/** Tries every route of a workspace with a person of another: those that are not 404, with the answer. */
+async function everyForeignRoute(house: House, cookie: string): Promise<string[]> {
+  const wrong: string[] = [];
   for (const { method, path, open } of operatorRoutes) {
     if (!path.includes('{w}') || open !== undefined) continue;
     const filled = path.replace('{w}', house.workspaceId).replace(/\{\w+\}/g, 'none');
     const { status, code } = await plainly(house, cookie, method, filled);
-    t.same([status, code], [404, 'route_not_found'], `${method} ${path}`);
+    if (status !== 404 || code !== 'route_not_found') wrong.push(`${method} ${path} is ${status} ${code}`);
   }
+  return wrong;
+}
+
+async function elsewhere(t: Test, house: House, role: Role): Promise<void> {
+  const own = await newWorkspace(house);
+  const cookie = await person(house, role, own);
+  t.same(await everyForeignRoute(house, cookie), []);
   const { json: me } = await withCookie(house, cookie, '/me');
   t.match(me, { role, workspace_id: own });
   const { json: listed } = await withCookie(house, cookie, '/workspaces');
@@ -267,4 +281,26 @@ t.test('every route of people stands in the table once', async (t) => {
     t.ok(permission, `${method} ${path} names its operation`);
     t.doesNotThrow(() => mayUse('owner', `${method} ${path}`));
   }
+});
+
+/** Changes of the program, and a role whose answers they change. */
+const faults: Readonly<Record<string, readonly [change: Change, role: Role]>> = {
+  'lets an editor change keys': [[/"keys\.write": owner\d*,/, '"keys.write": builders,'], 'editor'],
+  'lets a viewer end sessions': [[/"sessions\.end": \[/, '"sessions.end": ["viewer", '], 'viewer'],
+  'keeps usage from a viewer': [[/"usage\.read": readers,/, '"usage.read": builders,'], 'viewer'],
+  'lets an attendant read the load': [[/"load\.read": readers,/, '"load.read": everyone,'], 'attendant'],
+  'does not look at the role': [[/(mayDo\d* = \(\{ role, workspaceId \}, permission\) => )/, '$1true || '], 'viewer'],
+};
+
+for (const [name, [change, role]] of Object.entries(faults))
+  t.test(`[O1] a server that ${name} on purpose is found`, async (t) => {
+    const house = await openHouse(t, { command: await changedProgram(t, change) });
+    t.not((await everyRoute(house, role)).length, 0);
+  });
+
+t.test('[O1] a server that lets people into other workspaces on purpose is found', async (t) => {
+  const place = /reaches\d* = \(grant, workspaceId\) => /;
+  const house = await openHouse(t, { command: await changedProgram(t, [place, '$&true || ']) });
+  const cookie = await person(house, 'owner', await newWorkspace(house));
+  t.not((await everyForeignRoute(house, cookie)).length, 0);
 });

@@ -2,19 +2,16 @@
  * No message, prompt, argument, output or key is in an exported span (contract 16, promise W2). The same conversation is
  * held with servers that leak on purpose, and each leak is found.
  */
-import { readdir, readFile, symlink, mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
-import { temporaryFolder } from '../folders.ts';
 import { openHouse, type House } from '../api/house.ts';
 import { openServer } from '../api/mcp-server.ts';
 import { data, done, eventStream } from '../providers/model/provider.ts';
 import { onProvider } from '../api/talk.ts';
 import { openCollector } from '../operations/tracing/collector.ts';
 import { canary, canaryText, found } from './canaries.ts';
+import { changedProgram, type Change } from './changed-program.ts';
 
 const given = Object.fromEntries(
   [
@@ -179,23 +176,8 @@ t.test('no exported byte has a message, a prompt, an argument, an output or a ke
     t.ok(names.includes(part), part);
 });
 
-/** A server's program in which one place is changed, so that it leaks. */
-async function leaking(t: Test, place: RegExp, change: string): Promise<string> {
-  const root = fileURLToPath(new URL('../..', import.meta.url));
-  const folder = await temporaryFolder(t);
-  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  await mkdir(join(folder, 'dist'));
-  for (const name of await readdir(join(root, 'dist')))
-    if (name !== 'server.cjs' && name !== 'parley.mjs')
-      await symlink(join(root, 'dist', name), join(folder, 'dist', name));
-  const program = await readFile(join(root, 'dist', 'server.cjs'), 'latin1');
-  if (program.match(place) === null) throw new Error(`the program has no ${String(place)}`);
-  await writeFile(join(folder, 'dist', 'server.cjs'), program.replace(place, change), 'latin1');
-  await writeFile(join(folder, 'dist', 'parley.mjs'), await readFile(join(root, 'dist', 'parley.mjs')));
-  return join(folder, 'dist', 'parley.mjs');
-}
-
-const leaks: Readonly<Record<string, readonly [place: RegExp, change: string]>> = {
+/** Changes of the program that leak something. */
+const leaks: Readonly<Record<string, Change>> = {
   message: [
     /assistantName: (\w+\.record\.name),\s+sessionId: (\w+)\.sessionId/,
     'assistantName: $1 + $2.text, sessionId: $2.sessionId',
@@ -210,9 +192,9 @@ const leaks: Readonly<Record<string, readonly [place: RegExp, change: string]>> 
   ],
 };
 
-for (const [name, [place, change]] of Object.entries(leaks))
+for (const [name, change] of Object.entries(leaks))
   t.test(`a server that leaks the ${name} on purpose is found`, async (t) => {
-    const command = await leaking(t, place, change);
+    const command = await changedProgram(t, change);
     const { bytes, keys } = await bytesOf(t, command);
     t.ok(found(bytes, canariesWith(keys)).includes(name));
   });
