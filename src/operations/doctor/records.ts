@@ -4,17 +4,9 @@
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type {
-  CatalogKind,
-  CatalogRecords,
-  Credential,
-  Page,
-  Records,
-  Tool,
-  Webhook,
-  Workspace,
-} from '../../store/store.ts';
+import type { CatalogKind, CatalogRecords, Credential, Records, Tool, Webhook, Workspace } from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/store.ts';
+import { recordsOf } from '../../store/parts/catalog.ts';
 import { installation } from '../../store/records.ts';
 import { auditOfWorkspaces } from '../../store/records/audit.ts';
 import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../../access/vault.ts';
@@ -88,16 +80,7 @@ async function firstOf<K extends CatalogKind>(
   workspaceId: string,
 ): Promise<CatalogRecords[K][]> {
   const records: CatalogRecords[K][] = [];
-  for (let after: string | null = null; records.length < doctorRowsMax;) {
-    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
-    records.push(...page.items);
-    if (page.next === null) break;
-    after = page.next;
-  }
+  for await (const record of recordsOf(catalog, kind, workspaceId)) if (records.push(record) === doctorRowsMax) break;
   return records;
 }
 
