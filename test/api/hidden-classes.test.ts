@@ -1,6 +1,6 @@
 /**
  * Code that runs for each piece, turn or answer makes no hidden classes of V8
- * (docs/decisions/0112-no-fields-behind-a-spread-where-it-is-hot.md).
+ * (docs/decisions/0112-no-fields-after-a-spread-on-hot-paths.md).
  */
 import { readFileSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
