@@ -19,7 +19,8 @@ export type IdPrefix =
   | 'sin'
   | 'call'
   | 'tool'
-  | 'whk';
+  | 'whk'
+  | 'dlv';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabetCodes = Buffer.from(alphabet);
@@ -76,6 +77,10 @@ export function idOf(prefix: IdPrefix, digest: Uint8Array): string {
   for (let length = 0; length < timeLength + randomLength; length++, bits >>= 5n) text += alphabet[Number(bits & 31n)]!;
   return `${prefix}_${text}`;
 }
+
+/** The prefix and the time of an id: 16 characters follow. */
+export const timedId = (prefix: IdPrefix, atMs: number): string =>
+  `${prefix}_${encode(Math.floor(atMs * 32), timeLength)}`;
 
 /** An id without its prefix, for the ids that other protocols have for the same thing. */
 export const bareId = (id: string): string => id.slice(id.indexOf('_') + 1);

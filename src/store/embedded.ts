@@ -17,6 +17,7 @@ import { EmbeddedSessions } from './embedded/sessions.ts';
 import { Sweep } from './embedded/sweep.ts';
 import { EmbeddedTurns } from './embedded/turns.ts';
 import { UsageBook } from './embedded/usage.ts';
+import { EmbeddedWebhooks } from './embedded/webhooks.ts';
 import type { Engine } from './engine.ts';
 import { WriteBatcher } from './write-batcher.ts';
 import { isTrusted, withTime, type TimeCourse } from './time-course.ts';
@@ -32,6 +33,7 @@ export class EmbeddedStore implements Store {
   readonly requests: Memories;
   readonly history: EmbeddedHistory;
   readonly erasures: EmbeddedErasures;
+  readonly webhooks: EmbeddedWebhooks;
   readonly #batcher: WriteBatcher;
   readonly #flights: Flights;
   readonly #sweep: Sweep;
@@ -47,8 +49,17 @@ export class EmbeddedStore implements Store {
     this.usage = new UsageBook(this.#batcher);
     const budgets = new EmbeddedBudgets(this.#batcher, clock);
     this.limits = new EmbeddedLimits(this.#batcher, budgets);
-    this.sessions = new EmbeddedSessions(this.#batcher, this.requests, this.usage, this.limits);
-    this.turns = new EmbeddedTurns(this.#batcher, this.#flights, this.requests, this.usage, this.#notices, this.limits);
+    this.webhooks = new EmbeddedWebhooks(this.#batcher);
+    this.sessions = new EmbeddedSessions(this.#batcher, this.requests, this.usage, this.limits, this.webhooks);
+    this.turns = new EmbeddedTurns(
+      this.#batcher,
+      this.#flights,
+      this.requests,
+      this.usage,
+      this.#notices,
+      this.limits,
+      this.webhooks,
+    );
     this.erasures = new EmbeddedErasures(this.#batcher, {
       flights: this.#flights,
       memories: this.requests,
@@ -56,7 +67,7 @@ export class EmbeddedStore implements Store {
       notices: this.#notices,
     });
     this.#sweep = new Sweep(this.#batcher);
-    this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, (workspaceId, keyId) => {
+    this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, this.webhooks, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);
       if (keyId === null) this.limits.forget(workspaceId);
       return keyId === null ? this.#flights.forget(workspaceId) : [];
@@ -68,6 +79,7 @@ export class EmbeddedStore implements Store {
     try {
       if (this.#batcher.committed<DumpProgress>(keys.importing)?.done === false)
         throw new StoreUnavailable(importUnfinished);
+      this.webhooks.load();
       await this.#flights.voidLeases();
       await this.catalog.resumeRemovals();
     } catch (error) {

@@ -36,6 +36,9 @@ const watchedSteps: readonly StepName[] = [
   'eraseSession',
   'forgetTraces',
   'finishErasure',
+  'settleDelivery',
+  'failDeliveries',
+  'retryDelivery',
 ];
 
 /** `onFailure` is called for each step that writes and fails. */

@@ -31,6 +31,7 @@ import { RedisSweep } from './redis/sweep.ts';
 import { RedisTime } from './redis/time.ts';
 import { RedisTurns } from './redis/turns.ts';
 import { RedisUsage } from './redis/usage.ts';
+import { RedisWebhooks } from './redis/webhooks.ts';
 import { requireDurable } from './redis/durability.ts';
 import { isCluster } from './redis/connection.ts';
 import { textOfReply } from './redis/reply.ts';
@@ -65,6 +66,7 @@ export class RedisStore implements Store {
   readonly loadBoard: LoadBoard;
   readonly history: RedisHistory;
   readonly erasures: RedisErasures;
+  readonly webhooks: RedisWebhooks;
   readonly pubSub: PubSub;
   readonly #link: RedisLink;
   readonly #roots: Roots;
@@ -103,7 +105,8 @@ export class RedisStore implements Store {
     this.#allowVolatile = allowVolatile;
     this.#clock = clock;
     this.#onLoading = onLoading;
-    this.catalog = new RedisCatalog(link, roots, ids);
+    const calling = new Registry(link, roots, clock, 'calling');
+    this.catalog = new RedisCatalog(link, roots, ids, calling);
     this.sessions = new RedisSessions(link, roots, registry, ids);
     const orphans = new RedisOrphans(link, roots, clock, turning);
     this.turns = new RedisTurns(link, roots, [registry, turning], orphans, clock, time);
@@ -114,6 +117,7 @@ export class RedisStore implements Store {
     this.loadBoard = new RedisLoadBoard(link, roots);
     this.history = new RedisHistory(link, roots);
     this.erasures = new RedisErasures(link, roots, new Registry(link, roots, clock, 'erasing'), ids);
+    this.webhooks = new RedisWebhooks(link, roots, calling, ids);
     this.pubSub = {
       publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
       listen: async (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),

@@ -19,6 +19,7 @@ import type { RequestStore } from './parts/requests.ts';
 import type { SessionStore } from './parts/sessions.ts';
 import type { StopRequest, TurnStore } from './parts/turns.ts';
 import type { UsageStore } from './parts/usage.ts';
+import type { WebhookStore } from './parts/webhooks.ts';
 
 export type * from './records.ts';
 export type * from './parts/catalog.ts';
@@ -30,6 +31,7 @@ export type * from './parts/requests.ts';
 export type * from './parts/sessions.ts';
 export type * from './parts/turns.ts';
 export type * from './parts/usage.ts';
+export type * from './parts/webhooks.ts';
 
 /**
  * A message that processes send to each other: a hint, delivered at most once, about data that the store itself holds
@@ -81,6 +83,7 @@ export interface Store {
   readonly requests: RequestStore;
   readonly history: HistoryStore;
   readonly erasures: ErasureStore;
+  readonly webhooks: WebhookStore;
   /**
    * Opens the store; rejects with one clear sentence if it cannot. Turns of processes that are certainly dead lose
    * their leases here.

@@ -16,6 +16,7 @@ import { sessionCases } from './contract/sessions.ts';
 import { sweepCases } from './contract/sweep.ts';
 import { turnCases } from './contract/turns.ts';
 import { textCases } from './contract/text.ts';
+import { webhookCases } from './contract/webhooks.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Scene } from './fixtures.ts';
 
@@ -42,6 +43,7 @@ export const cases: readonly Case[] = [
   ...erasureCases,
   ...auditCases,
   ...sweepCases,
+  ...webhookCases,
 ];
 
 /** Opens a store for one case; `dispose` closes it and removes its data. */

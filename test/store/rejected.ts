@@ -4,6 +4,31 @@ import { cases, verdict, type Case, type Factory } from './contract.ts';
 
 /** The broken stores that a case must reject, by the case's name; other cases may reject them too. */
 const rejects: Readonly<Record<string, readonly string[]>> = {
+  'each end of a turn stores one event for each webhook that wants it': ['a failed turn that is reported as completed'],
+  'the step of an end that is sent again stores no second event': ['an event for each time that a step is sent'],
+  'a finished turn that is withdrawn takes its event along, and no other': ['a withdrawn turn whose event stays'],
+  'the end of a session stores one event, whichever step ends it': ['a session that ends twice for its webhooks'],
+  'a trial, a disabled webhook, and a webhook of another workspace have no events': [
+    'a trial that has events',
+    'a disabled webhook that has events',
+  ],
+  'a delivery is claimed by one process until its lease ends, and settled by that one alone': [
+    'a delivery that two processes claim',
+    'a result that any process stores',
+  ],
+  'a claim takes at most its limit, the oldest due first, and leaves out the webhooks that it skips': [
+    'a claim that skips nothing',
+    'a claim without a limit',
+  ],
+  'deliveries are listed newest first, at most 100, and all pending ones are kept': ['deliveries listed oldest first'],
+  'the pending deliveries of one webhook are failed, and a lease on them is lost': [
+    'a failure that leaves deliveries pending',
+  ],
+  'a delivery of any status is due again when it is retried, and an unknown one is not found': [
+    'a retry that leaves the lease',
+  ],
+  'a removed webhook leaves no delivery': ['a removed webhook whose deliveries stay'],
+  'an erased and a discarded session leave no delivery': ['an erased session whose events stay'],
   'a workspace has five webhooks at most, also of many that are created at once, and a removed one makes room': [
     'a webhook beyond the bound that is taken',
   ],

@@ -14,6 +14,7 @@ import type {
   IdempotencyRecord,
   TurnPlace,
   Versioned,
+  Webhook,
 } from '../store.ts';
 import { AliasTaken, SlugTaken, WebhooksFull } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
@@ -24,6 +25,7 @@ import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
+import type { EmbeddedWebhooks } from './webhooks.ts';
 
 /** Location of the key with a public id, or of the assistant with a slug or an alias. */
 interface PlaceRow {
@@ -36,16 +38,19 @@ type Records = CatalogRecords[CatalogKind];
 export class EmbeddedCatalog implements Catalog {
   readonly #batcher: WriteBatcher;
   readonly #notices: Notices;
+  readonly #webhooks: EmbeddedWebhooks;
   readonly #forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[];
 
   /** `forgotten` is called with the removed workspace or key, and returns the turns in flight that end with it. */
   constructor(
     batcher: WriteBatcher,
     notices: Notices,
+    webhooks: EmbeddedWebhooks,
     forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[],
   ) {
     this.#batcher = batcher;
     this.#notices = notices;
+    this.#webhooks = webhooks;
     this.#forgotten = forgotten;
   }
 
@@ -67,6 +72,7 @@ export class EmbeddedCatalog implements Catalog {
       putAudit(draft, audit);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') putPublicKey(draft, record as Key);
+      if (kind === 'webhook') this.#noteWebhook(draft, record as Webhook);
       return true;
     });
     if (created) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
@@ -106,6 +112,7 @@ export class EmbeddedCatalog implements Catalog {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
         putPublicKey(draft, record as Key);
       }
+      if (kind === 'webhook') this.#noteWebhook(draft, record as Webhook);
       return version + 1;
     });
     if (moved !== null) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
@@ -131,8 +138,10 @@ export class EmbeddedCatalog implements Catalog {
         this.#removeRange(draft, keys.keyBudgets(workspaceId, id), Infinity);
         this.#forgotten(workspaceId, id);
       }
+      if (kind === 'webhook') draft.whenApplied(() => this.#webhooks.note(workspaceId, id, null));
       return true;
     });
+    if (removed && kind === 'webhook') await this.#webhooks.removeDeliveries(workspaceId, id);
     if (removed) this.#notices.sendChanged(kind, workspaceId, id);
     return removed;
   }
@@ -168,6 +177,7 @@ export class EmbeddedCatalog implements Catalog {
       draft.remove(key);
       draft.put(keys.removal(id), id);
       putAudit(draft, audit);
+      draft.whenApplied(() => this.#webhooks.forget(id));
       return true;
     });
     if (wasRemoved) {
@@ -195,6 +205,10 @@ export class EmbeddedCatalog implements Catalog {
       for (const place of ended) this.#notices.sendMoved(place);
       await this.#batcher.pause();
     }
+  }
+
+  #noteWebhook(draft: Draft, webhook: Webhook): void {
+    draft.whenApplied(() => this.#webhooks.note(webhook.workspaceId, webhook.id, webhook));
   }
 
   #refuseBeyondMax(webhooks: string): void {

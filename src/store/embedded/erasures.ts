@@ -13,6 +13,7 @@ import {
 import type { AuditEntry, IdempotencyRecord, TurnPlace } from '../store.ts';
 import { sessionsNamedIn } from '../records.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
+import { dropDelivery } from './deliveries.ts';
 import type { FlightRow, Flights } from './flights.ts';
 import { putAudit } from './audit.ts';
 import * as keys from './keys.ts';
@@ -130,6 +131,7 @@ export class EmbeddedErasures implements ErasureStore {
       for (const [key, value] of this.#batcher.range<object>(prefix, keys.endOf(prefix), left)) {
         draft.remove(key);
         left--;
+        if (prefix.startsWith('delivery-of/')) dropDelivery(draft, this.#batcher, value as unknown as string);
         if (prefix.startsWith('message/')) counts.messages += 'said' in value ? 2 : 1;
         if (prefix.startsWith('turn/')) counts.turns++;
         if (prefix.startsWith('turn/') && (value as StoredTurn).feedback !== undefined) counts.feedback++;

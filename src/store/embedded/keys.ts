@@ -1,7 +1,7 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { aliasKey } from '../../base/text.ts';
 import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
-import type { BudgetName, CatalogKind, Erasure, HistoryKind, TurnPlace } from '../store.ts';
+import type { BudgetName, CatalogKind, Erasure, HistoryKind, TurnPlace, WebhookDelivery } from '../store.ts';
 import type { Grain } from '../usage.ts';
 
 export { account, accountParts, byAccount, isAsked, part };
@@ -93,9 +93,33 @@ export const history = (kind: HistoryKind, workspaceId: string, id: string): str
 export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: number): string =>
   history(kind, workspaceId, id) + padded(seq, 12);
 
+/** The webhooks of all workspaces. */
+export const webhooks = 'webhook/';
+/** The deliveries of a webhook, in the order of their ids. */
+export const deliveries = (workspaceId: string, webhookId: string): string =>
+  `delivery/${part(workspaceId)}/${part(webhookId)}/`;
+export const delivery = (workspaceId: string, webhookId: string, id: string): string =>
+  deliveries(workspaceId, webhookId) + part(id);
+/** The pending deliveries of all workspaces; each row has the key of its delivery. */
+export const dueDeliveries = 'delivery-due/';
+/** The pending deliveries of a webhook, in the order in which they are due. */
+export const dueOfWebhook = (workspace: string, webhook: string): string => `${dueDeliveries}${workspace}/${webhook}/`;
+export const dueDelivery = ({
+  workspaceId,
+  webhookId,
+  id,
+  nextAtMs,
+}: Pick<WebhookDelivery, 'workspaceId' | 'webhookId' | 'id' | 'nextAtMs'>): string =>
+  `${dueOfWebhook(part(workspaceId), part(webhookId))}${padded(nextAtMs!, 15)}/${part(id)}`;
+/** First key of a webhook's deliveries that are due after a time. */
+export const dueAfter = (ofWebhook: string, nowMs: number): string => `${ofWebhook}${padded(nowMs + 1, 15)}/`;
+/** The deliveries that report the end of a turn or a session; each row has the key of its delivery. */
+export const deliveriesOf = (workspaceId: string, sessionId: string, sourceId: string): string =>
+  `${ofTurns('delivery-of', workspaceId, sessionId)}${part(sourceId)}/`;
+
 /** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
-  ['message', 'turn', 'flight', 'output', 'call', 'history-session'].map((kind) =>
+  ['message', 'turn', 'flight', 'output', 'call', 'history-session', 'delivery-of'].map((kind) =>
     ofTurns(kind, workspaceId, sessionId),
   );
 
@@ -186,5 +210,8 @@ export const holdings = (workspaceId: string): string[] =>
       'history-key',
       'history-assistant',
       'erasure',
+      'delivery',
+      'delivery-due',
+      'delivery-of',
     ],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

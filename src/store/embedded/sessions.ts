@@ -24,6 +24,7 @@ import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
 import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
+import { dropDelivery } from './deliveries.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
@@ -31,6 +32,7 @@ import { span } from './pages.ts';
 import type { StoredSession } from './rows.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
+import type { EmbeddedWebhooks } from './webhooks.ts';
 
 /** Whether the session still has the version and mark that a decision was based on. */
 export const unmoved = (row: StoredSession | undefined, { version, mark }: Basis): row is StoredSession =>
@@ -66,7 +68,10 @@ export function removeSession(draft: Draft, batcher: WriteBatcher, row: StoredSe
   const { id, workspaceId } = row.session;
   hideSession(draft, row);
   for (const prefix of keys.belongings(workspaceId, id)) {
-    for (const [key] of batcher.range(prefix, keys.endOf(prefix))) draft.remove(key);
+    for (const [key, value] of batcher.range(prefix, keys.endOf(prefix))) {
+      draft.remove(key);
+      if (prefix.startsWith('delivery-of/')) dropDelivery(draft, batcher, value as string);
+    }
   }
 }
 
@@ -75,10 +80,18 @@ export class EmbeddedSessions implements SessionStore {
   readonly #memories: Memories;
   readonly #usage: UsageBook;
   readonly #limits: EmbeddedLimits;
+  readonly #webhooks: EmbeddedWebhooks;
   readonly #transcript: EmbeddedTranscript;
 
-  constructor(batcher: WriteBatcher, memories: Memories, usage: UsageBook, limits: EmbeddedLimits) {
+  constructor(
+    batcher: WriteBatcher,
+    memories: Memories,
+    usage: UsageBook,
+    limits: EmbeddedLimits,
+    webhooks: EmbeddedWebhooks,
+  ) {
     this.#limits = limits;
+    this.#webhooks = webhooks;
     this.#batcher = batcher;
     this.#memories = memories;
     this.#usage = usage;
@@ -141,6 +154,7 @@ export class EmbeddedSessions implements SessionStore {
       this.#limits.settleIn(draft, session.workspaceId, settled, nowMs);
       putMove(draft, 'session', session.workspaceId, session.id, move);
       putAudit(draft, audit);
+      this.#webhooks.putSessionEnd(draft, before, session, nowMs);
       return version;
     });
   }

@@ -41,6 +41,7 @@ import type { ExchangeRow, StoredMessage, StoredSession, StoredTurn } from './ro
 import { putSession, unmoved } from './sessions.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
+import type { EmbeddedWebhooks } from './webhooks.ts';
 
 /** Characters of the output of a turn in flight that one row has. */
 const outputRowCharactersMax = 4096;
@@ -57,6 +58,7 @@ export class EmbeddedTurns implements TurnStore {
   readonly #usage: UsageBook;
   readonly #notices: Notices;
   readonly #limits: EmbeddedLimits;
+  readonly #webhooks: EmbeddedWebhooks;
   readonly #transcript: EmbeddedTranscript;
   /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
@@ -68,8 +70,10 @@ export class EmbeddedTurns implements TurnStore {
     usage: UsageBook,
     notices: Notices,
     limits: EmbeddedLimits,
+    webhooks: EmbeddedWebhooks,
   ) {
     this.#limits = limits;
+    this.#webhooks = webhooks;
     this.#batcher = batcher;
     this.#flights = flights;
     this.#memories = memories;
@@ -275,6 +279,8 @@ export class EmbeddedTurns implements TurnStore {
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
+      this.#webhooks.putTurnEnd(draft, session, turn, step.nowMs);
+      this.#webhooks.putSessionEnd(draft, before, session, step.nowMs);
       // Last: had a read above failed, the flight must still be there for a repeat.
       this.#flights.delete(place);
       return finished(version);
@@ -328,6 +334,7 @@ export class EmbeddedTurns implements TurnStore {
       if (row !== undefined) this.#amend(draft, place, step.amends);
       if (row !== undefined && step.settled !== undefined)
         this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
+      this.#webhooks.putSessionEnd(draft, before, session, step.nowMs ?? 0);
       this.#flights.delete(place);
       return finished(version);
     });
@@ -393,6 +400,7 @@ export class EmbeddedTurns implements TurnStore {
     if (end === null) return;
     draft.remove(keys.message(workspaceId, session.id, turn.messageIndex));
     draft.remove(keys.turn(place));
+    this.#webhooks.removeTurnEnd(draft, place);
     this.#usage.countIn(draft, session, turn.endedAt ?? turn.createdAt, counted(turn, -1));
   }
 

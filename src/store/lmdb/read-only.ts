@@ -13,6 +13,7 @@ import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
 import { EmbeddedSessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
+import { EmbeddedWebhooks } from '../embedded/webhooks.ts';
 import { WriteBatcher } from '../write-batcher.ts';
 import { dataFile, lockFile } from './files.ts';
 import { livingOwner, ownerKey } from './owner.ts';
@@ -51,13 +52,15 @@ export const readFolder = <T>(folder: string, run: (records: Records) => Promise
     const batcher = new WriteBatcher(new LmdbSnapshot(folder, { place }));
     await batcher.open();
     try {
+      const webhooks = new EmbeddedWebhooks(batcher);
       const sessions = new EmbeddedSessions(
         batcher,
         new Memories(batcher),
         new UsageBook(batcher),
         new EmbeddedLimits(batcher, new EmbeddedBudgets(batcher)),
+        webhooks,
       );
-      return await run({ catalog: new EmbeddedCatalog(batcher, new Notices(), () => []), sessions });
+      return await run({ catalog: new EmbeddedCatalog(batcher, new Notices(), webhooks, () => []), sessions });
     } finally {
       await batcher.close();
     }

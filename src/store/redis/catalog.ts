@@ -28,6 +28,8 @@ import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
+import { wantsField } from './records.ts';
+import type { Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { RedisSlugs } from './slugs.ts';
@@ -44,12 +46,15 @@ export class RedisCatalog implements Catalog {
   readonly #link: RedisLink;
   readonly #roots: Roots;
   readonly #ids: Ids;
+  readonly #calling: Registry;
   readonly #slugs: RedisSlugs;
 
-  constructor(link: RedisLink, roots: Roots, ids: Ids) {
+  /** `calling`: the list on which a workspace is registered before a webhook is stored in it. */
+  constructor(link: RedisLink, roots: Roots, ids: Ids, calling: Registry) {
     this.#link = link;
     this.#roots = roots;
     this.#ids = ids;
+    this.#calling = calling;
     this.#slugs = new RedisSlugs(link, roots, ids, ({ workspaceId, id }) => this.read('assistant', workspaceId, id));
   }
 
@@ -66,6 +71,7 @@ export class RedisCatalog implements Catalog {
   ): Promise<void> {
     if (kind === 'key') await this.#publish(record as Key);
     const workspaceId = workspaceOf(record);
+    if (kind === 'webhook') await this.#calling.register(workspaceId);
     const slug = kind === 'assistant' ? slugOf(record as Assistant) : null;
     if (slug !== null) {
       // An existing record stays as it is, with its slug.
@@ -82,6 +88,7 @@ export class RedisCatalog implements Catalog {
       alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '',
       most: kind === 'webhook' ? limits.webhooksMax : '',
       ...moveField(hasHistory(kind) ? move : null),
+      wants: wantsField(kind, record),
       ...auditFields(audit),
     };
     const answer = await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields);
@@ -141,6 +148,7 @@ export class RedisCatalog implements Catalog {
       write: this.#ids.secret(),
       ...named,
       ...moveField(hasHistory(kind) ? move : null),
+      wants: wantsField(kind, record),
       ...auditFields(audit),
       madeId: made === undefined ? '' : part(made.id),
       made: made === undefined ? '' : packRow(made),

@@ -187,7 +187,7 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
   const roots = new Roots(usualPrefix);
   try {
     await link.open();
-    const catalog = new RedisCatalog(link, roots, ids);
+    const catalog = new RedisCatalog(link, roots, ids, new Registry(link, roots, clock, 'calling'));
     const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
     return await records({ catalog, sessions });
   } catch (error) {

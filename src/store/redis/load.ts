@@ -22,7 +22,7 @@ import { progressOf } from './importing.ts';
 import { account, memoryDigest, part, Roots } from './keys.ts';
 import { RedisLink } from './link.ts';
 import type { Durability } from './link.ts';
-import { feedbackFields, messageRecord, sessionFields } from './records.ts';
+import { feedbackFields, messageRecord, sessionFields, wantsField } from './records.ts';
 import { loadScripts } from './scripts.ts';
 import { requireDurable } from './durability.ts';
 
@@ -107,8 +107,12 @@ export class RedisTarget implements DumpTarget {
       case 'credential':
       case 'assistant_version':
       case 'tool':
-      case 'webhook':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);
+      case 'webhook': {
+        const { workspaceId } = row.record;
+        await this.#link.runDurable('register', this.#roots.registry, { list: 'calling', workspace: workspaceId });
+        return this.#record(this.#roots.workspace(workspaceId), row.type, row, '', wantsField(row.type, row.record));
+      }
       case 'key':
         return this.#key(row);
       case 'session':
@@ -158,6 +162,7 @@ export class RedisTarget implements DumpTarget {
     kind: string,
     { record, version }: { readonly record: { readonly id: string }; readonly version: number },
     alias = '',
+    wants = '',
   ): Promise<void> {
     await this.#link.runDurable('load-record', root, {
       kind,
@@ -165,6 +170,7 @@ export class RedisTarget implements DumpTarget {
       record: packRow(record),
       version,
       alias,
+      wants,
     });
   }
 

@@ -1,8 +1,20 @@
 /** Records as they are sent: packed, beside the fields that a script reads. */
-import type { AmendedMessage, Basis, Feedback, Message, IdempotencyRecord, Session } from '../store.ts';
+import type {
+  AmendedMessage,
+  Basis,
+  CatalogKind,
+  CatalogRecords,
+  Feedback,
+  IdempotencyRecord,
+  Message,
+  Session,
+  Turn,
+  Webhook,
+} from '../store.ts';
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
+import { deliveryHead, sessionEvent, turnEvent } from '../webhook-events.ts';
 import { memoryDigest } from './keys.ts';
 import type { Argument, RedisReply } from './reply.ts';
 
@@ -13,6 +25,28 @@ export const sessionFields = (session: Session) => ({
   expires: session.expiresAt,
   state: session.machine.state,
 });
+
+/** The event of a session that ends with a step; empty if it does not end. */
+export function endingFields(session: Session, nowMs: number) {
+  const event = sessionEvent(session, nowMs);
+  return event === null ? noEnding : { ...eventTime(nowMs), sessionEvent: packRow(event) };
+}
+
+const noEnding = { deliveryHead: '', eventAt: '', sessionEvent: '' };
+
+/** The events of a turn's end; empty for a trial. */
+export function endedFields(session: Session, turn: Turn, nowMs: number) {
+  const event = turnEvent(session, turn, nowMs);
+  return event === null
+    ? { ...noEnding, turnEvent: '' }
+    : { ...endingFields(session, nowMs), ...eventTime(nowMs), turnEvent: packRow(event) };
+}
+
+const eventTime = (nowMs: number) => ({ deliveryHead: deliveryHead(nowMs), eventAt: nowMs });
+
+/** The events that a webhook wants; empty if it is disabled, and for other records. */
+export const wantsField = (kind: CatalogKind, record: CatalogRecords[CatalogKind]): string =>
+  kind === 'webhook' && (record as Webhook).enabled ? (record as Webhook).events.join() : '';
 
 /**
  * The basis of a decision in the form that every script takes: the mark with its name, as the record contains it. No

@@ -20,9 +20,9 @@ const staleMs = 2 * countsOnMs;
 
 /**
  * `active`: workspaces with sessions, leases or memories, for the sweep. `turning`: workspaces that began turns lately,
- * for their leases. `erasing`: workspaces with erasures.
+ * for their leases. `erasing`: workspaces with erasures. `calling`: workspaces with webhooks.
  */
-type List = 'active' | 'turning' | 'erasing';
+type List = 'active' | 'turning' | 'erasing' | 'calling';
 
 export interface Registered {
   readonly workspaceId: string;

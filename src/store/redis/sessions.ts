@@ -27,7 +27,7 @@ import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
-import { basisFields, memoryFields, messageFields, sessionFields } from './records.ts';
+import { basisFields, endingFields, memoryFields, messageFields, sessionFields } from './records.ts';
 import { begins, nameOf, textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import type { Registry } from './registry.ts';
@@ -100,6 +100,7 @@ export class RedisSessions implements SessionStore {
       write: this.#ids.secret(),
       ...moveField(move),
       ...auditFields(audit),
+      ...endingFields(session, nowMs),
       settled: settledFields(settled, nowMs),
     };
     return this.#link.runDurable('save-session', root, fields);

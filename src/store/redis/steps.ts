@@ -25,6 +25,9 @@ const audit = ['auditId', 'audit'] as const;
 /** The usage that a turn adds: `countedFields`. */
 const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls', 'cached'] as const;
 
+/** The event of a session that ends: `endingFields`. */
+const ending = ['deliveryHead', 'eventAt', 'sessionEvent'] as const;
+
 /** A last name with dots takes any number of arguments; the script finds the first of them at `NAME_at`. */
 export const steps = {
   'create-session': [
@@ -41,7 +44,7 @@ export const steps = {
     ...audit,
     '...earlier',
   ],
-  'save-session': ['session', ...basis, ...session, 'write', 'move', ...audit, '...settled'],
+  'save-session': ['session', ...basis, ...session, 'write', 'move', ...audit, ...ending, '...settled'],
   'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
   'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result'],
   'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
@@ -97,6 +100,10 @@ export const steps = {
     'amends',
     'move',
     ...audit,
+    'deliveryHead',
+    'eventAt',
+    'turnEvent',
+    'sessionEvent',
     '...settled',
   ],
   'withdraw-turn': [
@@ -113,6 +120,7 @@ export const steps = {
     ...counted,
     'amends',
     'move',
+    ...ending,
     '...settled',
   ],
   'claim-turn': ['session', 'turn'],
@@ -121,7 +129,19 @@ export const steps = {
   'find-orphans': ['limit'],
   'count-slots': [],
 
-  'create-record': ['kind', 'id', 'record', 'channel', 'workspaceId', 'recordId', 'alias', 'most', 'move', ...audit],
+  'create-record': [
+    'kind',
+    'id',
+    'record',
+    'channel',
+    'workspaceId',
+    'recordId',
+    'alias',
+    'most',
+    'move',
+    'wants',
+    ...audit,
+  ],
   'replace-record': [
     'kind',
     'id',
@@ -134,6 +154,7 @@ export const steps = {
     'alias',
     'kept',
     'move',
+    'wants',
     ...audit,
     'madeId',
     'made',
@@ -161,13 +182,18 @@ export const steps = {
   'forget-memories': ['...memories'],
   'free-seats': ['...seats'],
   'finish-erasure': ['erasure', 'write', 'channel', 'workspaceId', 'kind', 'id'],
+  'claim-deliveries': ['owner', 'write', 'nowMs', 'untilMs', 'limit', '...skipped'],
+  'settle-delivery': ['webhook', 'id', 'owner', 'write', 'state', 'next'],
+  'fail-deliveries': ['webhook', 'limit'],
+  'list-deliveries': ['webhook'],
+  'retry-delivery': ['webhook', 'id', 'nowMs'],
   'read-time': [],
   'note-time': ['correction', 'gap', 'trust'],
   'read-installation': ['database', 'id'],
   'put-load': ['row', 'start', 'kept'],
 
   'dump-session': ['session', 'count'],
-  'load-record': ['kind', 'id', 'record', 'version', 'alias'],
+  'load-record': ['kind', 'id', 'record', 'version', 'alias', 'wants'],
   'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': [
@@ -239,6 +265,10 @@ interface Answers {
   'read-limits': number[];
   'list-registered': [fresh: Buffer[], stale: Buffer[]];
   'find-aged-sessions': [rows: number, ids: Buffer[]];
+  'claim-deliveries': [webhooks: number, deliveries: Buffer[]];
+  'fail-deliveries': number;
+  'list-deliveries': Buffer[];
+  'retry-delivery': [event: Buffer, state: Buffer] | null;
   'read-time': number;
 }
 
@@ -295,6 +325,7 @@ const constants: Readonly<Record<string, number>> = {
   MOVES_KEPT: movesKept,
   LEASE_MS: limits.leaseMs,
   LEASE_MS_MAX: leaseMsMax,
+  DELIVERIES_KEPT: limits.webhookDeliveriesMax,
 };
 
 /** The constants' names in every script. */

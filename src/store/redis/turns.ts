@@ -39,6 +39,8 @@ import type { RedisLink } from './link.ts';
 import {
   amendsField,
   basisFields,
+  endedFields,
+  endingFields,
   feedbackFields,
   feedbackOf,
   foundFields,
@@ -241,6 +243,7 @@ export class RedisTurns implements TurnStore {
         amends: amendsField(step.amends),
         ...moveField(step.move),
         ...auditFields(step.audit),
+        ...endedFields(session, turn, step.nowMs),
         settled: settledFields(step.settled, step.nowMs),
       }),
     );
@@ -263,6 +266,7 @@ export class RedisTurns implements TurnStore {
       ...countedFields(session, turn),
       amends: amendsField(step.amends),
       ...moveField(step.move),
+      ...endingFields(session, step.nowMs ?? 0),
       settled: settledFields(step.settled, step.nowMs!),
     });
     return finished(answer);

@@ -50,7 +50,7 @@ const remove: Make = (known, drawn) => {
   const { which, lasts, pick, near } = drawn;
   const workspaceId = known.workspaceId(lasts);
   // A whole workspace seldom: nothing else would last.
-  const kind = near === 3 ? 'workspace' : known.kind(1 + (which % 3));
+  const kind = near === 3 ? 'workspace' : which === 7 ? 'webhook' : known.kind(1 + (which % 3));
   const id = kind === 'workspace' ? workspaceId : known.catalogId(kind, pick);
   return call(
     'remove',
@@ -85,11 +85,11 @@ export const catalogSteps = {
   assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 
-/** The first steps of every life: two workspaces with a key and an assistant each. */
+/** The first steps of every life: two workspaces with a key, an assistant and a webhook each. */
 export const furnished = (known: Known): Call[] =>
   [0, 1].flatMap((which) => {
     const workspaceId = known.workspaceId(which);
-    return (['workspace', 'key', 'assistant'] as const).map((kind) =>
+    return (['workspace', 'key', 'assistant', 'webhook'] as const).map((kind) =>
       call('create', [kind, known.record(kind, workspaceId, { pick: 0, which: which + 1, text: '' })]),
     );
   });

@@ -14,7 +14,9 @@ import type {
   Turn,
   TurnPlace,
   Versioned,
+  WebhookDelivery,
 } from '../../../src/store/store.ts';
+import { webhookEvents } from '../../../src/base/webhook-events.ts';
 import { codePoints } from '../../../src/base/text.ts';
 import { assistant, credential, key, snapshot, workspace, tool, webhook } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
@@ -63,6 +65,8 @@ export class Known {
   leaseUntilMs = 0;
   readonly sessions: Session[] = [];
   readonly turns: KnownTurn[] = [];
+  /** Deliveries that an owner has claimed since the embedded stores were opened last. */
+  readonly claims: { readonly owner: string; readonly delivery: WebhookDelivery }[] = [];
   readonly #truth: Store;
   #made = 0;
   #audited = 0;
@@ -103,7 +107,7 @@ export class Known {
   }
 
   kind(which: number): DrawnKind {
-    return chosen(kinds, which);
+    return which === 7 ? 'webhook' : chosen(kinds, which);
   }
 
   record<K extends DrawnKind>(
@@ -124,7 +128,13 @@ export class Known {
       key: () => key(workspaceId, { id, name: text, publicId: publicIdOf(workspaceId, id, which) }),
       credential: () => credential(workspaceId, { id, provider: text }),
       tool: () => tool(workspaceId, { id, name: text }),
-      webhook: () => webhook(workspaceId, { id, url: text }),
+      webhook: () =>
+        webhook(workspaceId, {
+          id,
+          url: text,
+          enabled: pick < 3,
+          events: [...webhookEvents].slice(which % 3 === 0 ? 1 : 0),
+        }),
     };
     return make[kind]() as CatalogRecords[K];
   }

@@ -122,6 +122,7 @@ class Life {
     this.#told.push(`opened again, ${transactions} transactions later`);
     this.#unawaited = new Set(this.#known.turns.map(({ place }) => place.turnId));
     for (const turn of this.#known.turns) turn.orphaned = true;
+    this.#known.claims.length = 0;
     for (const each of this.#contenders) await each.reopen(this.#known.nowMs, transactions);
     for (const each of this.#contenders) await each.at(this.#known.nowMs);
   }

@@ -8,6 +8,7 @@ import type {
   AppendOutput,
   Basis,
   BeginTurn,
+  ClaimDeliveries,
   CreateSession,
   Erasure,
   Fence,
@@ -22,6 +23,7 @@ import type {
   Turn,
   TurnPlace,
   UsageQuery,
+  WebhookDelivery,
   WithdrawTurn,
 } from '../../../src/store/store.ts';
 import { codePoints } from '../../../src/base/text.ts';
@@ -670,6 +672,54 @@ const rateTurn = ofTurn(async (known, { which }, { place, begun }) => {
   return call('rateTurn', true, [{ session, turn: { ...begun.turn, endedAt: now }, feedback }]);
 });
 
+const session = ofSession((_, __, place) => call('session', false, place));
+const turn = ofTurn((_, __, { place }) => call('turn', false, [place.workspaceId, place.sessionId, place.turnId]));
+const output = ofTurn((_, __, { place }) => call('output', false, [place]));
+
+const webhookOf = (known: Known, { pick, which }: Drawn): [workspaceId: string, webhookId: string] => [
+  known.workspaceId(pick),
+  known.catalogId('webhook', which),
+];
+
+/** Claims all that is due, in one order, since the stores have none among several webhooks. */
+const claimDeliveries: Make = (known, { which, lasts }) => {
+  const owner = known.name();
+  const leaseUntilMs = known.nowMs + chosen(leases, lasts);
+  const skip = new Set(which % 3 === 0 ? [known.catalogId('webhook', which)] : []);
+  const step: ClaimDeliveries = { owner, nowMs: known.nowMs, leaseUntilMs, limit: 1000, skip };
+  const run = async (store: Store): Promise<WebhookDelivery[]> =>
+    (await store.webhooks.claim(step)).sort((one, other) => (one.id < other.id ? -1 : 1));
+  return {
+    verb: 'claimDeliveries',
+    args: [step],
+    timed: true,
+    run,
+    learn(claimed: WebhookDelivery[]) {
+      if (claimed.length > 0) known.leaseUntilMs = Math.max(known.leaseUntilMs, leaseUntilMs);
+      known.claims.push(...claimed.map((delivery) => ({ owner, delivery })));
+    },
+  };
+};
+
+const settleDelivery: Make = (known, drawn) => {
+  const claim = picked(known.claims, drawn.pick);
+  if (claim === undefined) return claimDeliveries(known, drawn);
+  const { delivery } = claim;
+  const status = chosen(['pending', 'delivered', 'failed'] as const, drawn.which);
+  const nextAtMs = status === 'pending' ? known.nowMs + chosen(leases, drawn.lasts) : null;
+  const owner = drawn.near === 3 ? 'nobody' : claim.owner;
+  return call('settleDelivery', true, [{ delivery, owner, status, attempts: delivery.attempts + 1, nextAtMs }]);
+};
+
+const deliveries: Make = (known, drawn) => call('deliveries', false, webhookOf(known, drawn));
+const failDeliveries: Make = (known, drawn) => call('failDeliveries', true, webhookOf(known, drawn));
+const retryDelivery: Make = (known, drawn) => {
+  const claim = picked(known.claims, drawn.pick);
+  if (claim === undefined) return failDeliveries(known, drawn);
+  const { workspaceId, webhookId, id } = claim.delivery;
+  return call('retryDelivery', true, [workspaceId, webhookId, drawn.near === 3 ? 'dlv_unknown' : id, known.nowMs]);
+};
+
 export const storeSteps = {
   createSession,
   saveSession,
@@ -689,23 +739,28 @@ export const storeSteps = {
   finishTurn,
   withdrawTurn,
   takeOverTurn,
-  sessions,
+  sessions: (known, drawn) => (drawn.flag ? claimDeliveries : sessions)(known, drawn),
   takeBudgets,
   readBudgets,
   takeLimits,
   usedLimits: (known, drawn) =>
     (drawn.flag ? chosen([forgetTraces, finishErasure], drawn.which) : usedLimits)(known, drawn),
   countUsage,
-  usage,
+  usage: (known, drawn) => (drawn.flag ? settleDelivery : usage)(known, drawn),
   sweep,
-  session: ofSession((_, __, place) => call('session', false, place)),
-  orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
+  claimDeliveries,
+  settleDelivery,
+  deliveries,
+  failDeliveries,
+  retryDelivery,
+  session: (known, drawn) => (drawn.flag ? deliveries : session)(known, drawn),
+  orphans: (known, drawn) => (drawn.flag ? claimDeliveries(known, drawn) : call('orphans', true, [known.nowMs, 1000])),
   claimTurn: ofTurn((known, drawn, turn) =>
     drawn.lasts < 2 ? rateTurn(known, drawn) : call('claimTurn', true, [turn.place]),
   ),
   rateTurn,
-  turn: ofTurn((_, __, { place }) => call('turn', false, [place.workspaceId, place.sessionId, place.turnId])),
-  output: ofTurn((_, __, { place }) => call('output', false, [place])),
+  turn: (known, drawn) => (drawn.flag ? claimDeliveries : turn)(known, drawn),
+  output: (known, drawn) => (drawn.flag ? settleDelivery : output)(known, drawn),
   turnCalls: ofTurn((_, __, { place }) => call('turnCalls', false, [place])),
   outputAfter: ofTurn(async (known, { near }, { place }) =>
     call('outputAfter', false, [place, await known.position(place, near)]),
@@ -714,7 +769,8 @@ export const storeSteps = {
     drawn.flag
       ? chosen([beginErasure, unfinishedErasures], drawn.which)(known, drawn)
       : call('confirm', false, [known.workspaceId(drawn.pick)]),
-  turnsInFlight: (known, { pick }) => call('turnsInFlight', false, [known.workspaceId(pick)]),
+  turnsInFlight: (known, drawn) =>
+    drawn.flag ? retryDelivery(known, drawn) : call('turnsInFlight', false, [known.workspaceId(drawn.pick)]),
   messages: ofSession((_, drawn, place) =>
     call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))]),
   ),
@@ -746,5 +802,5 @@ export const storeSteps = {
         : ['session', workspaceId, id],
     ),
   ),
-  ping: () => call('ping', false, []),
+  ping: (known, drawn) => (drawn.flag ? settleDelivery(known, drawn) : call('ping', false, [])),
 } as const satisfies Record<StoreStep, Make> & Partial<Record<DrawnVerb, Make>>;

@@ -1,12 +1,13 @@
 -- A catalog record, created unless it exists, or unless its alias is another assistant's.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, alias, most, move, audit_id, audit.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, alias, most, move, wants, audit_id, audit.
 -- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken, -2 if `most` records of the kind exist.
 --- @include "at"
 --- @include "is-named-otherwise"
 --- @include "publish"
 --- @include "put-audit"
 --- @include "put-move"
+--- @include "put-wants"
 
 if redis.call('HEXISTS', at(kind), id) == 1 then return 0 end
 if most ~= '' and redis.call('HLEN', at(kind)) >= 2 * tonumber(most) then return -2 end
@@ -18,6 +19,7 @@ redis.call('HSET', at(kind), id, record)
 redis.call('HSET', at(kind), id .. '/version', 1)
 redis.call('ZADD', at(kind, 'ids'), 0, id)
 put_move(kind, id, move)
+put_wants(kind, id, wants)
 put_audit(audit_id, audit)
 publish(channel, { type = 'changed', kind = kind, workspaceId = workspace_id, id = record_id })
 return 1

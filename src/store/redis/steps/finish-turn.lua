@@ -1,7 +1,8 @@
 -- Seals the output into the transcript, all of it or up to the cut, frees the slot, counts the usage and moves the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, cut, account,
---   ended, failed, input, output, calls, cached, amends, move, audit_id, audit, ...settled.
+--   ended, failed, input, output, calls, cached, amends, move, audit_id, audit, delivery_head, event_at, turn_event,
+--   session_event, ...settled.
 -- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends, if the text or
 --   the cut lies beyond.
 --- @include "amend-message"
@@ -9,10 +10,12 @@
 --- @include "count-usage"
 --- @include "drop-points"
 --- @include "int"
+--- @include "is-ending"
 --- @include "is-held"
 --- @include "is-unmoved"
 --- @include "now"
 --- @include "put-audit"
+--- @include "put-deliveries"
 --- @include "put-message"
 --- @include "put-move"
 --- @include "put-session"
@@ -40,6 +43,7 @@ if cut ~= '' then
   if tonumber(cut) > ends then return { 'hole', ends } end
   content, ends = drop_points(content, ends - cut), tonumber(cut)
 end
+local ends_session = is_ending(session, state)
 put_session(session, version + 1, record, active, expires, state)
 put_move('session', session, move)
 put_audit(audit_id, audit)
@@ -50,4 +54,6 @@ remove_flight(session, turn)
 settle_limits(settled_at)
 if ended == '' then ended = math.floor(now() / 1000) end
 count_usage(account, ended, 0, 1, failed, input, output, 0, 0, calls, cached)
+put_deliveries(tonumber(failed) == 1 and 'turn.failed' or 'turn.completed', turn_event, session, turn, delivery_head, event_at)
+if ends_session then put_deliveries('session.' .. state, session_event, session, session, delivery_head, event_at) end
 return { 'finished', version + 1 }

@@ -6,6 +6,7 @@
 --- @include "keep-answer"
 --- @include "publish"
 --- @include "put-audit"
+--- @include "unlink-deliveries"
 --- @include "unname"
 
 local earlier = redis.call('GET', at('write', write))
@@ -23,6 +24,7 @@ if kind == 'assistant' then
     redis.call('ZREM', at('assistant_version', 'ids'), made)
   end
 end
+if kind == 'webhook' then unlink_deliveries(id) end
 if kind == 'key' then
   redis.call('DEL', at('budget', id))
   redis.call('HDEL', at('used'), id)

@@ -3,14 +3,17 @@
 -- its memory and its counts.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, first, index, turn_id, given, account, ended, failed, input, output,
---   calls, cached, amends, move, ...settled.
+--   calls, cached, amends, move, delivery_head, event_at, session_event, ...settled.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
 --- @include "amend-message"
 --- @include "at"
 --- @include "count-usage"
+--- @include "drop-deliveries"
 --- @include "forget"
+--- @include "is-ending"
 --- @include "is-held"
 --- @include "is-unmoved"
+--- @include "put-deliveries"
 --- @include "put-move"
 --- @include "put-session"
 --- @include "remove-flight"
@@ -34,6 +37,7 @@ end
 if not is_unmoved(session, version, mark) then return { begun and 'lost' or 'fenced' } end
 if finished and ended == '' then return { 'lost' } end
 
+local ends_session = is_ending(session, state)
 put_session(session, version + 1, record, active, expires, state)
 put_move('session', session, move)
 redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. fence .. ' ' .. (version + 1))
@@ -44,8 +48,12 @@ if begun then
   amend_message(session, amends)
   redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
   if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
-  if finished then count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls, -cached) end
+  if finished then
+    count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls, -cached)
+    drop_deliveries(session, turn)
+  end
   settle_limits(settled_at)
 end
 remove_flight(session, turn)
+if ends_session then put_deliveries('session.' .. state, session_event, session, session, delivery_head, event_at) end
 return { 'finished', version + 1 }

@@ -1,5 +1,6 @@
 -- Removes a session with its contents, turns in flight included.
 --- @include "at"
+--- @include "drop-deliveries"
 --- @include "remove-flight"
 
 local function remove_session(session)
@@ -10,5 +11,6 @@ local function remove_session(session)
   redis.call('ZREM', at('sessions'), session)
   redis.call('ZREM', at('activity'), session)
   redis.call('ZREM', at('trials'), session)
-  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session), at('history', 'session', session))
+  drop_deliveries(session, '')
+  redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session), at('history', 'session', session), at('deliveries-of', session))
 end

@@ -1,0 +1,65 @@
+/** The events that webhooks report (contract 17), made from the records of the step that stores an end. */
+import { createHash } from 'node:crypto';
+import { timedId } from '../base/ids.ts';
+import type { WebhookEvent } from '../base/webhook-events.ts';
+import type { Session, Turn } from './store.ts';
+import { part } from './key-parts.ts';
+
+/** The part of a delivery that is the same for every webhook. */
+export interface StoredEvent {
+  readonly type: WebhookEvent;
+  readonly body: string;
+  readonly traceparent?: string;
+}
+
+const endStates: ReadonlySet<string> = new Set(['ended', 'expired']);
+export const hasEnd = ({ machine }: Session): boolean => endStates.has(machine.state);
+
+/** The event of a turn's end; null for a trial. */
+export function turnEvent(session: Session, turn: Turn, atMs: number): StoredEvent | null {
+  if (session.channel === 'console') return null;
+  const type = turn.status === 'failed' ? 'turn.failed' : 'turn.completed';
+  const { id, status, errorCode, endedAt, traceparent } = turn;
+  const body = bodyOf(session, type, endedAt, atMs, { turn_id: id, status, error_code: errorCode });
+  return { type, body, ...(traceparent !== undefined && { traceparent }) };
+}
+
+/** The event of a session that ends with a step; null for a trial, and for a session that has no end. */
+export function sessionEvent(session: Session, atMs: number): StoredEvent | null {
+  const { channel, machine } = session;
+  if (!endStates.has(machine.state) || channel === 'console') return null;
+  const type = machine.state === 'ended' ? 'session.ended' : 'session.expired';
+  const { endedAt = null } = machine.context as { endedAt?: number | null };
+  const body = bodyOf(session, type, endedAt, atMs, { turn_id: null, status: machine.state, error_code: null });
+  return { type, body };
+}
+
+interface End {
+  readonly turn_id: string | null;
+  readonly status: string;
+  readonly error_code: string | null;
+}
+
+const bodyOf = (
+  { id, assistantId, channel, metadata }: Session,
+  type: WebhookEvent,
+  endedAt: number | null,
+  atMs: number,
+  { turn_id, status, error_code }: End,
+): string =>
+  JSON.stringify({
+    type,
+    timestamp: new Date(endedAt === null ? atMs : endedAt * 1000).toISOString(),
+    data: { session_id: id, assistant_id: assistantId, turn_id, channel, status, error_code, metadata },
+  });
+
+/** The beginning of the ids of deliveries that are made at this time. */
+export const deliveryHead = (atMs: number): string => timedId('dlv', atMs);
+
+/** The id of a delivery: every store derives the same one from the same step. */
+export const deliveryId = (head: string, sourceId: string, webhookId: string): string =>
+  head +
+  createHash('sha1')
+    .update(`${part(sourceId)}/${part(webhookId)}`)
+    .digest('hex')
+    .slice(0, 16);
