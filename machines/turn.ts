@@ -3,9 +3,9 @@
  * pass through the machine: they are logged, stored and sent beside it.
  *
  * `waiting` and `retrying` (another model is asked, contract 19) have no output; `starting` has output that is not stored
- * yet; in `answering` the chat has been answered with a stream. `sealing` stores the end and `withdrawing` removes all
- * traces. If another process owns the turn, only the store knows its end: `asking` before the chat was answered,
- * `following` after that. The other states are final.
+ * yet, and drops it if a fallback model is asked; in `answering` the chat has been answered with a stream. `sealing`
+ * stores the end and `withdrawing` removes all traces. If another process owns the turn, only the store knows its end:
+ * `asking` before the chat was answered, `following` after that. The other states are final.
  *
  * A round of the model may end in tool calls (contract 13): in `calling` they are stored together, then sent, and the
  * model gets the next request once each has a stored result. A turn with a stored tool call is never withdrawn. If some
@@ -97,7 +97,7 @@ export type TurnEvent =
   | { type: 'answered'; at: number }
   /** Each call has a stored result, except those that wait for the caller. */
   | { type: 'awaited'; at: number }
-  /** The provider failed. `said`: a listener has got text of the answer; absent if not. */
+  /** The provider failed. `said`: a listener, or a step of the store, has got text of the answer; absent if not. */
   | { type: 'failed'; at: number; reason: string; said?: true }
   /** The output is longer than a turn may be. */
   | { type: 'overflow'; at: number }
@@ -285,6 +285,12 @@ const whileAnswering = {
   ],
 } as const;
 
+const nextModel = {
+  guard: 'hasFallback',
+  target: 'retrying',
+  actions: ['reportProvider', 'noteFallback', 'askNext'],
+} as const;
+
 /** The states in which a model is asked and nothing is said yet. */
 const whileSilent = {
   ...whileUnanswered,
@@ -293,7 +299,7 @@ const whileSilent = {
   ended: whileAnswering.ended,
   called: whileAnswering.called,
   failed: [
-    { guard: 'hasFallback', target: 'retrying', actions: ['reportProvider', 'noteFallback', 'askNext'] },
+    nextModel,
     whileAnswering.failed[0],
     { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
   ],
@@ -445,12 +451,17 @@ export const turnMachine = setup({
   },
   states: {
     waiting: { description: 'The model has said nothing yet; a failure leaves nothing behind.', on: whileSilent },
-    retrying: { description: 'A model has failed before it said anything; the next one is asked.', on: whileSilent },
+    retrying: {
+      description: 'A model has failed before any output was stored; the next one is asked.',
+      on: whileSilent,
+    },
     starting: {
       description: 'The first output is being stored; nobody sees it before that.',
       on: {
         ...whileUnanswered,
         ...whileAnswering,
+        // No step of the store has the output yet.
+        failed: [nextModel, ...whileAnswering.failed],
         stored: { target: 'answering', actions: [...begin] },
         unstored: { target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] },
       },

@@ -14,10 +14,20 @@ export const openCredential = (
   { credentialId, provider }: Pick<ModelSettings | VoiceSettings, 'credentialId' | 'provider'>,
   { host, vault }: { readonly host: { readonly credentials: Credentials }; readonly vault: Vault },
 ): OpenedCredential | Promise<OpenedCredential> =>
-  thenSync(credentialId === null ? null : host.credentials.of(workspaceId, credentialId), (credential) => {
-    if (credential === null || credential.kind !== kind || credential.provider !== provider) return null;
-    const apiKey = vault.open(credential);
-    return apiKey === null ? null : { baseUrl: credential.baseUrl, apiKey };
+  thenSync(findCredential(workspaceId, kind, { credentialId, provider }, host), (credential) => {
+    const apiKey = credential && vault.open(credential);
+    return apiKey === null ? null : { baseUrl: credential!.baseUrl, apiKey };
   });
+
+/** Finds the credential that the settings name, sealed; null if there is none of its kind and provider. */
+export const findCredential = (
+  workspaceId: string,
+  kind: Credential['kind'],
+  { credentialId, provider }: Pick<ModelSettings | VoiceSettings, 'credentialId' | 'provider'>,
+  { credentials }: { readonly credentials: Credentials },
+): Credential | null | Promise<Credential | null> =>
+  thenSync(credentialId === null ? null : credentials.of(workspaceId, credentialId), (credential) =>
+    credential?.kind === kind && credential.provider === provider ? credential : null,
+  );
 
 type OpenedCredential = { readonly baseUrl: string | null; readonly apiKey: string } | null;

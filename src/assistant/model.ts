@@ -22,7 +22,7 @@ import {
 import type { SpanStart } from '../base/tracing.ts';
 import type { AskedModel, Assistant, FallbackModel, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
-import { openCredential } from './credential.ts';
+import { findCredential, openCredential } from './credential.ts';
 import type { AssistantServices } from './services.ts';
 import { promptFor } from './texts.ts';
 import { AssistantTools, type TurnTools } from './tools.ts';
@@ -124,8 +124,8 @@ export class AssistantModel implements TurnModel {
     const { workspaceId } = this.#assistant;
     const ranked: RankedModel[] = [];
     for (const [fallback, { provider, name, credentialId }] of models.entries()) {
-      const access = await openCredential(workspaceId, 'model', { provider, credentialId }, this.#services);
-      ranked.push({ provider, name, credentialId, fallback, key: `${provider} ${access?.baseUrl ?? ''} ${name}` });
+      const found = await findCredential(workspaceId, 'model', { provider, credentialId }, this.#services.host);
+      ranked.push({ provider, name, credentialId, fallback, key: `${provider} ${found?.baseUrl ?? ''} ${name}` });
     }
     const { modelHealth } = this.#services;
     const isOut = new Set(ranked.filter(({ key }) => modelHealth.isPassedOver(key)));

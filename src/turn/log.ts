@@ -196,6 +196,17 @@ export class TurnLog {
     return { position, text: this.pieces[this.#taken - 1]!, pieces: this.#taken };
   }
 
+  /** Whether a write has taken output. */
+  get isTaken(): boolean {
+    return this.#taken > 0;
+  }
+
+  /** Drops the output of a model that has failed, before a write has taken any. */
+  discard(): void {
+    if (this.isTaken) throw new Error('A write has taken output of the turn.');
+    this.pieces.length = this.ends.length = this.#appended = 0;
+  }
+
   /** The output without a confirmed store, and the position it begins at. */
   rest(): { position: number; text: string } {
     if (this.#released === null) return { position: this.stored, text: this.pieces.slice(this.storedPieces).join('') };

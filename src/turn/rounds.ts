@@ -67,9 +67,9 @@ export class ModelRounds implements ModelSink {
     this.#turn.answered('called');
   }
 
-  /** Whether a listener, or the log, has got text. */
+  /** Whether a listener, or a step of the store, has got text. */
   get hasSaid(): boolean {
-    return this.#saidPoints > 0 || this.#log.length > 0;
+    return this.#saidPoints > 0 || this.#log.isTaken;
   }
 
   /** Sends the request to the next model, as if the one before it had not been asked. */
@@ -77,6 +77,7 @@ export class ModelRounds implements ModelSink {
     this.model = this.calls = null;
     this.counted = this.#spent;
     this.#whole.rest();
+    if (this.#log.length > 0) this.#log.discard();
     this.#parts.steps.noteLeftOut(-this.#leftOut);
     this.#leftOut = 0;
     this.#parts.model.next();

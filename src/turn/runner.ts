@@ -272,6 +272,10 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     return this.#rounds.model;
   }
 
+  get hasFallback(): boolean {
+    return this.#context.fallbacks > 0 && !this.#rounds.hasSaid;
+  }
+
   get stores(): boolean {
     return storing.has(this.machine.state);
   }

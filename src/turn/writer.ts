@@ -16,6 +16,8 @@ export interface WriterEvents {
   readonly listens: boolean;
   /** Whether a piece that the store rejected is sent again. */
   readonly retries: boolean;
+  /** Whether another model is asked if this one fails before a write has taken output. */
+  readonly hasFallback: boolean;
   readonly model: ModelStream | null;
   stored(): void;
   unstored(error: unknown): void;
@@ -68,11 +70,14 @@ export class Writer {
   }
 
   /**
-   * Stores the log's new output at once. In a crowd the write waits until everything ready has been read: pieces may be
-   * read record by record, each with separate promises.
+   * Stores the log's new output at once. In a crowd, and before the first output of a turn with a fallback model, the
+   * write waits until everything ready has been read: pieces may be read record by record, each with separate promises,
+   * and a failure may follow them.
    */
   start(): void {
-    this.#writing ??= (this.#held ? this.#pace.turnEnd() : Promise.resolve()).then(() => this.#write());
+    this.#writing ??= (this.#held || this.#turn.hasFallback ? this.#pace.turnEnd() : Promise.resolve()).then(() =>
+      this.#write(),
+    );
   }
 
   /** Makes one write of everything that comes until the next beat. */

@@ -8,6 +8,9 @@ t.test('a fallback model answers where the own one fails', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await t.test('the next model is asked where one fails before any output', (t) => falls(t, house));
   await t.test('no other model is asked after the first output or call', (t) => late(t, house));
+  await t.test('output that is not stored yet does not keep the next model from being asked', (t) =>
+    unstored(t, house),
+  );
   await t.test('a model that failed five times in a row is passed over', (t) => passedOver(t, house));
   await t.test('settings that no turn could use are refused', (t) => wrong(t, house));
 });
@@ -115,6 +118,63 @@ async function late(t: Test, house: House): Promise<void> {
   called.providers[0]!.answer = refuses;
   t.equal((await stream.rest()).at(-1)!.event, 'error', 'the second round fails');
   t.equal(called.providers[1]!.requests.length, 0);
+}
+
+/** The piece and the failure arrive together, so that no step of the store is under way. */
+async function unstored(t: Test, house: House): Promise<void> {
+  const fault = data({ error: { message: 'no' } });
+  const failing: Record<string, Provider['answer']> = {
+    'an error after a piece': (response) => void response.writeHead(200, eventStream).end(delta('half') + fault),
+    'an error after pieces': (response) =>
+      void response.writeHead(200, eventStream).end(delta('ha') + delta('l') + delta('f') + fault),
+    'an end without a finish': (response) => void response.writeHead(200, eventStream).end(delta('half')),
+    'a malformed event after a piece': (response) =>
+      void response.writeHead(200, eventStream).end(`${delta('half')}data: {no\n\n`),
+  };
+  for (const [name, way] of Object.entries(failing)) {
+    const { assistant, providers } = await withModels(t, house, way, way, answers('third'));
+    const { id } = await house.session(assistant.id);
+    const stream = await say(house, id);
+    const events = await stream.rest();
+    t.same([textOf(events), events.at(-1)!.event], ['third', 'turn.completed'], name);
+    t.same(
+      (await transcriptOf(house, id)).map(({ content, status }) => [content, status]),
+      [
+        ['Hello', 'completed'],
+        ['third', 'completed'],
+      ],
+      name,
+    );
+    t.ok(
+      providers.every(({ requests }) => requests.length > 0),
+      name,
+    );
+  }
+  const { assistant } = await withModels(t, house, failing['an error after a piece']!, refuses);
+  const { id } = await house.session(assistant.id);
+  refused(t, await sayInVain(house, id), 503, 'assistant_unavailable');
+  t.same(await transcriptOf(house, id), [], 'nothing is left of it');
+  // Without a fallback the piece is the reply.
+  const alone = await withModels(t, house, failing['an error after a piece']!);
+  const session = await house.session(alone.assistant.id);
+  const events = await (await say(house, session.id)).rest();
+  t.same([textOf(events), events.at(-1)!.event], ['half', 'error']);
+  // However the pieces and the failure fall, no reply is of two models.
+  for (const waitMs of [0, 0, 1, 2, 5]) {
+    const cuts: Provider['answer'] = (response) => {
+      response.writeHead(200, eventStream);
+      response.write(delta('half'), () => setTimeout(() => response.destroy(), waitMs));
+    };
+    const two = await withModels(t, house, cuts, answers('other'));
+    const one = await house.session(two.assistant.id);
+    const reply = await (await say(house, one.id)).rest();
+    const hasAsked = two.providers[1]!.requests.length > 0;
+    t.same(
+      [textOf(reply), reply.at(-1)!.event],
+      hasAsked ? ['other', 'turn.completed'] : ['half', 'error'],
+      `a cut after ${waitMs} ms`,
+    );
+  }
 }
 
 async function passedOver(t: Test, house: House): Promise<void> {

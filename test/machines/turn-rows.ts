@@ -281,6 +281,17 @@ const losses = (from: string): TurnRow[] => [
   { from, context: shared, event: taken, to: 'asking', outcomes: [cancel, follow], changes: waits },
 ];
 
+/** A model fails before any output is stored, and a fallback is left. */
+const asksNext = (from: string): TurnRow[] =>
+  [alone, hidden].map((context) => ({
+    from,
+    context: { ...context, fallbacks: 2 },
+    event: failed,
+    to: 'retrying',
+    outcomes: [providerFailed, next],
+    changes: { fallbacks: 1 },
+  }));
+
 /** A state in which a model is asked and nothing is said yet. */
 const silence = (from: string): TurnRow[] => [
   { from, context: alone, event: output, to: 'starting', outcomes: [{ type: 'append' }] },
@@ -351,14 +362,7 @@ const silence = (from: string): TurnRow[] => [
   ...losses(from),
   ...listened(from),
   ...replied(from),
-  ...[alone, hidden].map((context) => ({
-    from,
-    context: { ...context, fallbacks: 2 },
-    event: failed,
-    to: 'retrying',
-    outcomes: [providerFailed, next],
-    changes: { fallbacks: 1 },
-  })),
+  ...asksNext(from),
   {
     from,
     context: { ...told, fallbacks: 1 },
@@ -384,6 +388,15 @@ const rows: TurnRow[] = [
   ...stops('starting', alone),
   ...listened('starting'),
   ...replied('starting'),
+  ...asksNext('starting'),
+  {
+    from: 'starting',
+    context: { ...alone, fallbacks: 1 },
+    event: { ...failed, said: true },
+    to: 'sealing',
+    outcomes: [providerFailed, seal('provider')],
+    changes: { ending: 'provider' },
+  },
   overlong('starting'),
   ...losses('starting'),
 
