@@ -37,9 +37,7 @@ export type TurnEnding = 'completed' | AnswerCut | 'tool_calls' | 'aborted' | 'e
 /** The reason why a turn is stopped: on request, with its session, or because the process ends. */
 export type TurnStop = 'aborted' | 'expired' | 'drain';
 
-/**
- * The answer to a chat whose turn has not begun: its provider failed, its time ran out, or the service is unavailable.
- */
+/** The answer to a chat whose turn has not begun: its provider failed, its time ran out, or a service is away. */
 export type ChatRefusal = 'withdrawn' | 'late' | 'unavailable';
 
 /** The endings that leave a completed turn. */
@@ -209,6 +207,7 @@ const giveUp = [refuse('unavailable'), ...withdraw('unavailable')] as const;
 const unchanged = { actions: 'unchanged' } as const;
 const outOfTime = ['cancel', report('time_limit')] as const;
 const begin = ['noteBegun', 'begin'] as const;
+const nextModel = ['reportProvider', 'noteFallback', 'askNext'] as const;
 /** The end is stored. */
 const end = ['leave', 'settle', 'endReaders', ...begin] as const;
 const follow = ['noteWait', 'follow'] as const;
@@ -285,12 +284,6 @@ const whileAnswering = {
   ],
 } as const;
 
-const nextModel = {
-  guard: 'hasFallback',
-  target: 'retrying',
-  actions: ['reportProvider', 'noteFallback', 'askNext'],
-} as const;
-
 /** The states in which a model is asked and nothing is said yet. */
 const whileSilent = {
   ...whileUnanswered,
@@ -299,7 +292,7 @@ const whileSilent = {
   ended: whileAnswering.ended,
   called: whileAnswering.called,
   failed: [
-    nextModel,
+    { guard: 'hasFallback', target: 'retrying', actions: [...nextModel] },
     whileAnswering.failed[0],
     { target: 'withdrawing', actions: ['reportProvider', ...withdraw('withdrawn')] },
   ],
@@ -451,17 +444,13 @@ export const turnMachine = setup({
   },
   states: {
     waiting: { description: 'The model has said nothing yet; a failure leaves nothing behind.', on: whileSilent },
-    retrying: {
-      description: 'A model has failed before any output was stored; the next one is asked.',
-      on: whileSilent,
-    },
+    retrying: { description: 'A model has failed before any output was stored; the next is asked.', on: whileSilent },
     starting: {
       description: 'The first output is being stored; nobody sees it before that.',
       on: {
         ...whileUnanswered,
         ...whileAnswering,
-        // No step of the store has the output yet.
-        failed: [nextModel, ...whileAnswering.failed],
+        failed: [{ guard: 'hasFallback', target: 'retrying', actions: [...nextModel] }, ...whileAnswering.failed],
         stored: { target: 'answering', actions: [...begin] },
         unstored: { target: 'withdrawing', actions: ['cancel', 'reportFault', ...giveUp] },
       },

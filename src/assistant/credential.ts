@@ -19,7 +19,7 @@ export const openCredential = (
     return apiKey === null ? null : { baseUrl: credential!.baseUrl, apiKey };
   });
 
-/** Finds the credential that the settings name, sealed; null if there is none of its kind and provider. */
+/** Finds the credential that the settings name, still sealed; null unless its kind and provider match. */
 export const findCredential = (
   workspaceId: string,
   kind: Credential['kind'],

@@ -154,7 +154,7 @@ async function unstored(t: Test, house: House): Promise<void> {
   const { id } = await house.session(assistant.id);
   refused(t, await sayInVain(house, id), 503, 'assistant_unavailable');
   t.same(await transcriptOf(house, id), [], 'nothing is left of it');
-  // Without a fallback the piece is the reply.
+  // The piece is the reply if no fallback is left.
   const alone = await withModels(t, house, failing['an error after a piece']!);
   const session = await house.session(alone.assistant.id);
   const events = await (await say(house, session.id)).rest();

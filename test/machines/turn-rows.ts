@@ -120,22 +120,14 @@ const stops = (from: string, context: TurnContext): TurnRow[] => [
     changes: { ending: 'ours' },
   },
   { from, context, event: ended, to: 'sealing', outcomes: [seal('completed')], changes: { ending: 'completed' } },
-  {
+  ...(['length', 'content_filter'] as const).map((ending) => ({
     from,
     context,
-    event: endedCut('length'),
+    event: endedCut(ending),
     to: 'sealing',
-    outcomes: [seal('length')],
-    changes: { ending: 'length' },
-  },
-  {
-    from,
-    context,
-    event: endedCut('content_filter'),
-    to: 'sealing',
-    outcomes: [seal('content_filter')],
-    changes: { ending: 'content_filter' },
-  },
+    outcomes: [seal(ending)],
+    changes: { ending },
+  })),
   {
     from,
     context,
@@ -282,15 +274,9 @@ const losses = (from: string): TurnRow[] => [
 ];
 
 /** A model fails before any output is stored, and a fallback is left. */
+const retried = { event: failed, to: 'retrying', outcomes: [providerFailed, next], changes: { fallbacks: 1 } };
 const asksNext = (from: string): TurnRow[] =>
-  [alone, hidden].map((context) => ({
-    from,
-    context: { ...context, fallbacks: 2 },
-    event: failed,
-    to: 'retrying',
-    outcomes: [providerFailed, next],
-    changes: { fallbacks: 1 },
-  }));
+  [alone, hidden].map((context) => ({ from, context: { ...context, fallbacks: 2 }, ...retried }));
 
 /** A state in which a model is asked and nothing is said yet. */
 const silence = (from: string): TurnRow[] => [
