@@ -11,6 +11,7 @@ import { ClockChanges } from './base/clock-changes.ts';
 import { UnreadableSnapshot } from './actors/actor.ts';
 import { Assistants } from './host/assistants.ts';
 import { Credentials } from './host/credentials.ts';
+import { Deadlines } from './host/deadlines.ts';
 import { ToolRecords } from './host/tools.ts';
 import { Feed, type Awake } from './host/feed.ts';
 import type { LoopLoad } from './turn/pace.ts';
@@ -34,7 +35,7 @@ import { limits } from './base/limits.ts';
 import type { Log } from './base/log.ts';
 import { nobody } from './actors/cause.ts';
 import { sweepAudit } from './store/parts/audit.ts';
-import type { Cause, Erasure, Notice, Store } from './store/store.ts';
+import { StoreUnavailable, type Cause, type Erasure, type Notice, type Store } from './store/store.ts';
 
 /** Milliseconds between two removals of old rows of the audit. */
 const auditSweepMs = 3600_000;
@@ -82,6 +83,7 @@ export class Host {
   readonly #actors: Readonly<Record<ActorKind, { readonly population: LiveActors }>>;
   readonly #store: Store;
   readonly #withdrawals: Withdrawals;
+  readonly #deadlines: Deadlines;
   readonly #clock: Clock;
   readonly #clockChanges: ClockChanges;
   readonly outage: Outage;
@@ -155,6 +157,18 @@ export class Host {
       drop: (erased) => this.#dropErased(erased),
       failed: (err) => log.error({ err }, 'An erasure failed. The next sweep tries again.'),
     });
+    this.#deadlines = new Deadlines({
+      store,
+      clock,
+      expire: async ({ workspaceId, sessionId }) => {
+        const actor = await this.sessions.of(workspaceId, sessionId);
+        if (actor !== null) await this.sessions.send(actor, (at) => ({ type: 'tick', at }));
+      },
+      failed(err) {
+        if (!(err instanceof StoreUnavailable))
+          log.warn({ err }, 'A session past its deadline could not be expired. The next search tries again.');
+      },
+    });
     const { pubSub } = store;
     this.feed = new Feed({
       inspector,
@@ -181,6 +195,7 @@ export class Host {
   async start(): Promise<void> {
     if (this.#store.leaseMs !== null) this.#listen();
     this.feed.start();
+    this.#deadlines.start();
     this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
     await this.#sweepAll();
   }
@@ -280,6 +295,7 @@ export class Host {
     this.#unwatch?.().catch(() => {});
     this.feed.close();
     this.#withdrawals.close();
+    this.#deadlines.close();
     this.erasures.close();
     for (const { population } of Object.values(this.#actors)) population.clear();
   }

@@ -136,6 +136,8 @@ export const limits = {
   unknownMs: 1_000, // time for which a key or a slug that the store does not have is not looked up again
   slugsKept: 20_000, // slugs whose owner a process remembers
   sweepMs: 60_000,
+  overdueMs: 15_000, // time between two searches for sessions past their deadline, where a webhook waits for their end
+  overdueMax: 1000, // of a workspace in one search
   sweepAgainMs: 1000,
   timeGapMsMax: 10 * 60_000, // time between two sweeps; a longer one is a standstill, or a clock that was set
   timeTrustMs: 60 * 60_000, // time that must have passed evenly before a sweep deletes anything

@@ -61,6 +61,7 @@ const steps = {
   'webhooks.failPending': 'failDeliveries',
   'webhooks.list': 'deliveries',
   'webhooks.retry': 'retryDelivery',
+  'webhooks.overdueSessions': 'overdueSessions',
   open: 'open',
   close: 'close',
   ping: 'ping',

@@ -226,6 +226,18 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       return store.webhooks.retry(workspaceId, webhookId, id, nowMs);
     },
   }),
+  'an overdue session that is found too early': (store) => ({
+    overdueSessions: (nowMs, limit) => store.webhooks.overdueSessions(nowMs + 60_000, limit),
+  }),
+  'an overdue session that is found once': (store) => {
+    const found = new Set<string>();
+    return {
+      overdueSessions: async (...given) =>
+        (await store.webhooks.overdueSessions(...given)).filter(
+          ({ sessionId }) => !found.has(sessionId) && found.add(sessionId),
+        ),
+    };
+  },
   'deliveries listed oldest first': (store) => ({
     deliveries: async (...given) => (await store.webhooks.list(...given)).toReversed(),
   }),

@@ -72,7 +72,7 @@ export class EmbeddedCatalog implements Catalog {
       putAudit(draft, audit);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') putPublicKey(draft, record as Key);
-      if (kind === 'webhook') this.#noteWebhook(draft, record as Webhook);
+      if (kind === 'webhook') this.#webhooks.putIn(draft, record as Webhook);
       return true;
     });
     if (created) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
@@ -112,7 +112,7 @@ export class EmbeddedCatalog implements Catalog {
         draft.remove(keys.publicKey((stored.record as Key).publicId));
         putPublicKey(draft, record as Key);
       }
-      if (kind === 'webhook') this.#noteWebhook(draft, record as Webhook);
+      if (kind === 'webhook') this.#webhooks.putIn(draft, record as Webhook);
       return version + 1;
     });
     if (moved !== null) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
@@ -177,6 +177,7 @@ export class EmbeddedCatalog implements Catalog {
       draft.remove(key);
       draft.put(keys.removal(id), id);
       putAudit(draft, audit);
+      draft.remove(keys.deadlineFill(id));
       draft.whenApplied(() => this.#webhooks.forget(id));
       return true;
     });
@@ -205,10 +206,6 @@ export class EmbeddedCatalog implements Catalog {
       for (const place of ended) this.#notices.sendMoved(place);
       await this.#batcher.pause();
     }
-  }
-
-  #noteWebhook(draft: Draft, webhook: Webhook): void {
-    draft.whenApplied(() => this.#webhooks.note(webhook.workspaceId, webhook.id, webhook));
   }
 
   #refuseBeyondMax(webhooks: string): void {

@@ -1,7 +1,7 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
 import { aliasKey } from '../../base/text.ts';
 import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
-import type { BudgetName, CatalogKind, Erasure, HistoryKind, TurnPlace, WebhookDelivery } from '../store.ts';
+import type { BudgetName, CatalogKind, Erasure, HistoryKind, Session, TurnPlace, WebhookDelivery } from '../store.ts';
 import type { Grain } from '../usage.ts';
 
 export { account, accountParts, byAccount, isAsked, part };
@@ -117,6 +117,16 @@ export const dueAfter = (ofWebhook: string, nowMs: number): string => `${ofWebho
 export const deliveriesOf = (workspaceId: string, sessionId: string, sourceId: string): string =>
   `${ofTurns('delivery-of', workspaceId, sessionId)}${part(sourceId)}/`;
 
+/** The open sessions of workspaces with webhooks, in the order of their deadlines. */
+export const deadlines = (workspaceId: string): string => `deadline/${part(workspaceId)}/`;
+export const deadlineAt = (workspaceId: string, second: number): string =>
+  `${deadlines(workspaceId)}${padded(second, 12)}/`;
+export const deadline = ({ workspaceId, id, expiresAt }: Pick<Session, 'workspaceId' | 'id' | 'expiresAt'>): string =>
+  deadlineAt(workspaceId, expiresAt) + part(id);
+/** The workspaces whose open sessions are not all among the deadlines; each row has the key of the next session. */
+export const deadlineFills = 'deadline-fill/';
+export const deadlineFill = (workspaceId: string): string => `${deadlineFills}${part(workspaceId)}/`;
+
 /** All rows of a session except its own row and its index rows. */
 export const belongings = (workspaceId: string, sessionId: string): string[] =>
   ['message', 'turn', 'flight', 'output', 'call', 'history-session', 'delivery-of'].map((kind) =>
@@ -213,5 +223,6 @@ export const holdings = (workspaceId: string): string[] =>
       'delivery',
       'delivery-due',
       'delivery-of',
+      'deadline',
     ],
   ].map((kind) => `${kind}/${part(workspaceId)}/`);

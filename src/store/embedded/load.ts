@@ -81,6 +81,7 @@ function put(draft: Draft, row: DumpRow): void {
         draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
       if (type === 'assistant' && record.alias)
         draft.put(keys.alias(record.workspaceId, record.alias), { workspaceId: record.workspaceId, id: record.id });
+      if (type === 'webhook' && record.enabled) draft.put(keys.deadlineFill(record.workspaceId), '');
       return type === 'key' ? putKey(draft, row) : undefined;
     }
     case 'session':

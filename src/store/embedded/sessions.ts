@@ -60,6 +60,7 @@ export function hideSession(draft: Draft, { session }: StoredSession): void {
   draft.remove(keys.activeAt(workspaceId, lastActivityAt) + keys.part(id));
   draft.remove(keys.assistantSessions(workspaceId, assistantId) + keys.part(id));
   draft.remove(keys.session(workspaceId, id));
+  draft.remove(keys.deadline(session));
   if (channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(id));
 }
 
@@ -116,6 +117,7 @@ export class EmbeddedSessions implements SessionStore {
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
+      this.#webhooks.putDeadline(draft, session);
       putAudit(draft, step.audit);
       for (const [index, message] of messages.entries())
         draft.put(keys.message(session.workspaceId, session.id, index), message, 'message');

@@ -2,10 +2,12 @@
  * Events of webhooks (contract 17). The enabled webhooks of each workspace are also in memory, so that a step of a
  * workspace without one looks up a map and nothing else. Leases are in memory only: they end with the process.
  */
+import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type {
   ClaimDeliveries,
   Session,
+  SessionPlace,
   SettleDelivery,
   TurnPlace,
   Turn,
@@ -54,6 +56,19 @@ export class EmbeddedWebhooks implements WebhookStore {
     const enabled = webhook?.enabled ? [...others, webhook] : others;
     if (enabled.length > 0) this.#enabled.set(workspaceId, enabled);
     else this.#enabled.delete(workspaceId);
+  }
+
+  /** Notes a webhook that a step stores; with the first enabled one, the deadlines of the open sessions are wanted. */
+  putIn(draft: Draft, webhook: Webhook): void {
+    const { workspaceId, id, enabled } = webhook;
+    if (enabled && !this.#enabled.has(workspaceId)) draft.put(keys.deadlineFill(workspaceId), '');
+    draft.whenApplied(() => this.note(workspaceId, id, webhook));
+  }
+
+  /** Stores the deadline of a new session. */
+  putDeadline(draft: Draft, session: Session): void {
+    if (this.#enabled.has(session.workspaceId) && session.channel !== 'console')
+      draft.put(keys.deadline(session), session.id);
   }
 
   /** Removes the webhooks of a workspace from memory. */
@@ -190,6 +205,28 @@ export class EmbeddedWebhooks implements WebhookStore {
     return rows.length < limits.removalRowsMax;
   }
 
+  async overdueSessions(nowMs: number, limit: number): Promise<SessionPlace[]> {
+    await this.#fillDeadlines();
+    const found: SessionPlace[] = [];
+    for (const workspaceId of [...this.#enabled.keys()]) {
+      found.push(...(await this.#batcher.step((draft) => this.#overdueOf(draft, workspaceId, nowMs, limit))));
+      await this.#batcher.pause();
+    }
+    return found;
+  }
+
+  /** The overdue sessions of a workspace; removes the deadlines of those that have ended. */
+  #overdueOf(draft: Draft, workspaceId: string, nowMs: number, limit: number): SessionPlace[] {
+    const from = keys.deadlines(workspaceId);
+    const to = keys.deadlineAt(workspaceId, secondsOf(nowMs) + 1);
+    return this.#batcher.range<string>(from, to, limit).flatMap(([key, sessionId]) => {
+      const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
+      if (row !== undefined && !hasEnd(row.session)) return [{ workspaceId, sessionId }];
+      draft.remove(key);
+      return [];
+    });
+  }
+
   #put(draft: Draft, session: Session, event: StoredEvent | null, sourceId: string, nowMs: number): void {
     if (event === null) return;
     const { workspaceId, id: sessionId } = session;
@@ -211,6 +248,25 @@ export class EmbeddedWebhooks implements WebhookStore {
       draft.put(key, row);
       draft.put(keys.dueDelivery(row), key);
       draft.put(keys.deliveriesOf(workspaceId, sessionId, sourceId) + keys.part(webhookId), key);
+    }
+  }
+
+  /** Stores the deadlines of sessions that are older than the workspace's first webhook, in bounded steps. */
+  async #fillDeadlines(): Promise<void> {
+    for (let more = true; more;) {
+      more = await this.#batcher.step((draft) => {
+        const [fill] = this.#batcher.range<string>(keys.deadlineFills, keys.endOf(keys.deadlineFills), 1);
+        if (fill === undefined) return false;
+        const prefix = keys.sessions(fill[0].split('/', 2)[1]!);
+        const from = fill[1] === '' ? prefix : keys.justAfter(fill[1]);
+        const rows = this.#batcher.range<StoredSession>(from, keys.endOf(prefix), limits.scanRowsMax);
+        for (const [, { session }] of rows)
+          if (!hasEnd(session) && session.channel !== 'console') draft.put(keys.deadline(session), session.id);
+        if (rows.length < limits.scanRowsMax) draft.remove(fill[0]);
+        else draft.put(fill[0], rows.at(-1)![0]);
+        return true;
+      });
+      if (more) await this.#batcher.pause();
     }
   }
 

@@ -40,6 +40,11 @@ export interface SettleDelivery extends Pick<WebhookDelivery, 'status' | 'attemp
   readonly owner: string;
 }
 
+export interface SessionPlace {
+  readonly workspaceId: string;
+  readonly sessionId: string;
+}
+
 export interface WebhookStore {
   /**
    * Leases due deliveries of any workspace to the owner; the oldest of a webhook first. A lost answer: the deliveries
@@ -61,4 +66,10 @@ export interface WebhookStore {
    * the delivery may be sent once more.
    */
   retry(workspaceId: string, webhookId: string, id: string, nowMs: number): Promise<WebhookDelivery | null>;
+  /**
+   * Sessions past their deadline that have not expired, of workspaces with an enabled webhook, also sessions that are
+   * older than the webhook: at most `limit` of each workspace, earliest deadline first. A session is found again until
+   * it has expired. A lost answer: the next search finds the same sessions.
+   */
+  overdueSessions(nowMs: number, limit: number): Promise<SessionPlace[]>;
 }

@@ -187,6 +187,7 @@ export const steps = {
   'fail-deliveries': ['webhook', 'limit'],
   'list-deliveries': ['webhook'],
   'retry-delivery': ['webhook', 'id', 'nowMs'],
+  'find-overdue': ['time', 'limit', 'count'],
   'read-time': [],
   'note-time': ['correction', 'gap', 'trust'],
   'read-installation': ['database', 'id'],
@@ -269,6 +270,7 @@ interface Answers {
   'fail-deliveries': number;
   'list-deliveries': Buffer[];
   'retry-delivery': [event: Buffer, state: Buffer] | null;
+  'find-overdue': [filling: number, sessions: Buffer[]];
   'read-time': number;
 }
 

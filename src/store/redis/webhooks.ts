@@ -2,9 +2,10 @@
  * Deliveries to webhooks, by any number of processes. A workspace is registered before its first webhook is stored, so
  * that every process finds its deliveries.
  */
+import { secondsOf } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { ClaimDeliveries, SettleDelivery, WebhookDelivery, WebhookStore } from '../store.ts';
+import type { ClaimDeliveries, SessionPlace, SettleDelivery, WebhookDelivery, WebhookStore } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import type { StoredEvent } from '../webhook-events.ts';
 import { part } from './keys.ts';
@@ -86,6 +87,20 @@ export class RedisWebhooks implements WebhookStore {
     const fields = { webhook: part(webhookId), id: part(id), nowMs };
     const found = await this.#link.runDurable('retry-delivery', root, fields);
     return found && deliveryOf({ id, workspaceId, webhookId }, ...found);
+  }
+
+  async overdueSessions(nowMs: number, limit: number): Promise<SessionPlace[]> {
+    const fields = { time: secondsOf(nowMs), limit, count: limits.scanRowsMax };
+    const found: SessionPlace[] = [];
+    for (const { workspaceId } of await this.#registry.all()) {
+      const root = this.#roots.workspace(workspaceId);
+      for (let more = true; more;) {
+        const [filling, sessions] = await this.#link.run('find-overdue', root, fields);
+        more = filling === 1;
+        for (const each of sessions) found.push({ workspaceId, sessionId: textOfReply(each) });
+      }
+    }
+    return found;
   }
 }
 

@@ -445,6 +445,50 @@ export const webhookCases: readonly Case[] = [
     },
   },
   {
+    name: 'open sessions past their deadline are found where a webhook is enabled, also those that are older than it',
+    async run(scene) {
+      const { store, workspaceId, now, nowMs } = scene;
+      const overdue = async (atMs = nowMs, limit = 1000): Promise<string[]> =>
+        (await store.webhooks.overdueSessions(atMs, limit))
+          .filter((each) => each.workspaceId === workspaceId)
+          .map(({ sessionId }) => sessionId);
+      const older = await scene.created({ expiresAt: now - 5 });
+      await scene.created({ expiresAt: now - 5, channel: 'console' });
+      const ended = await scene.created({ expiresAt: now - 5 });
+      await store.sessions.save(over(ended, 'ended', now - 6), at(1), undefined, [], nowMs);
+      deepEqual(await overdue(), []);
+      const hook = await registered(scene, { enabled: false });
+      await scene.created({ expiresAt: now - 4 });
+      deepEqual(await overdue(), []);
+      await store.catalog.replace('webhook', { ...hook, enabled: true }, 1);
+      const late = await scene.created({ expiresAt: now - 3 });
+      const trial = await scene.created({ expiresAt: now - 3, channel: 'console' });
+      const streaming = await scene.streaming({}, { expiresAt: now });
+      const later = await scene.created({ expiresAt: now + 1 });
+      const found = await overdue();
+      equal(found.length, 4);
+      equal(found[0], older.id, 'the earliest deadline first');
+      deepEqual(found.slice(2), [late.id, streaming.before.id]);
+      deepEqual(await overdue(nowMs, 1), [older.id]);
+      deepEqual(await overdue(), found, 'they are found again until they have expired');
+      for (const id of [older.id, found[1]!, late.id]) {
+        const { record, version } = (await store.sessions.read(workspaceId, id))!;
+        await store.sessions.save(over(record, 'expired', record.expiresAt), at(version), undefined, [], nowMs);
+      }
+      deepEqual(await overdue(), [streaming.before.id]);
+      const erasure = { workspaceId, kind: 'session', id: streaming.before.id } as const;
+      await store.erasures.begin(erasure, nowMs);
+      await store.erasures.eraseSession(erasure, streaming.before.id);
+      await store.erasures.finish(erasure);
+      deepEqual(await overdue(), []);
+      deepEqual(await overdue(nowMs + 1000), [later.id]);
+      equal((await typesOf(scene, hook)).filter((type) => type === 'session.expired').length, 3);
+      notEqual((await store.sessions.read(workspaceId, trial.id))!.record.machine.state, 'expired');
+      await store.catalog.remove('webhook', workspaceId, hook.id);
+      deepEqual(await overdue(nowMs + 1000), []);
+    },
+  },
+  {
     name: 'a removed workspace leaves no delivery',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;

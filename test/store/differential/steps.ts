@@ -720,6 +720,15 @@ const retryDelivery: Make = (known, drawn) => {
   return call('retryDelivery', true, [workspaceId, webhookId, drawn.near === 3 ? 'dlv_unknown' : id, known.nowMs]);
 };
 
+/** Sessions past their deadline, in one order, since the stores have none among workspaces. */
+const overdueSessions: Make = (known) => ({
+  verb: 'overdueSessions',
+  args: [known.nowMs, 1000],
+  timed: true,
+  run: async (store) =>
+    (await store.webhooks.overdueSessions(known.nowMs, 1000)).map((each) => JSON.stringify(each)).sort(),
+});
+
 export const storeSteps = {
   createSession,
   saveSession,
@@ -753,7 +762,8 @@ export const storeSteps = {
   deliveries,
   failDeliveries,
   retryDelivery,
-  session: (known, drawn) => (drawn.flag ? deliveries : session)(known, drawn),
+  overdueSessions,
+  session: (known, drawn) => (drawn.flag ? (drawn.near === 0 ? overdueSessions : deliveries) : session)(known, drawn),
   orphans: (known, drawn) => (drawn.flag ? claimDeliveries(known, drawn) : call('orphans', true, [known.nowMs, 1000])),
   claimTurn: ofTurn((known, drawn, turn) =>
     drawn.lasts < 2 ? rateTurn(known, drawn) : call('claimTurn', true, [turn.place]),

@@ -26,9 +26,11 @@ if trials ~= '' then
 end
 if memory ~= '' then remember(memory, memory_record, result, lasts) end
 put_session(session, 1, record, active, expires, state)
+if trials == '' and redis.call('EXISTS', at('wants')) == 1 then redis.call('ZADD', at('deadlines'), expires, session) end
 put_move('session', session, move)
 put_audit(audit_id, audit)
 redis.call('HSET', at('session', session), 'assistant', assistant)
+if trials ~= '' then redis.call('HSET', at('session', session), 'trial', 1) end
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)
 local index = 0

@@ -7,6 +7,7 @@
 
 put_session(session, version, record, active, expires, state)
 redis.call('HSET', at('session', session), 'assistant', assistant)
+if trial ~= '' then redis.call('HSET', at('session', session), 'trial', 1) end
 if trial ~= '' and state ~= 'ended' and state ~= 'expired' then redis.call('ZADD', at('trials'), expires, session) end
 if withdrawn ~= '' then redis.call('HSET', at('session', session), 'withdrawn', withdrawn) end
 redis.call('ZADD', at('sessions'), 0, session)

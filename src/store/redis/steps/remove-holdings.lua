@@ -13,7 +13,7 @@ for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.cal
 for _, assistant in ipairs(redis.call('ZRANGE', at('assistant', 'ids'), 0, -1)) do redis.call('UNLINK', at('history', 'assistant', assistant)) end
 for _, webhook in ipairs(redis.call('ZRANGE', at('webhook', 'ids'), 0, -1)) do unlink_deliveries(webhook) end
 for _, kind in ipairs({ 'key', 'assistant', 'assistant_version', 'credential', 'tool', 'webhook' }) do redis.call('UNLINK', at(kind), at(kind, 'ids')) end
-redis.call('UNLINK', at('aliases'), at('used'), at('memories'), at('memory-ends'), at('erasures'))
+redis.call('UNLINK', at('aliases'), at('used'), at('memories'), at('memory-ends'), at('erasures'), at('wants'), at('deadline-fill'), at('deadlines'))
 publish(channel, { type = 'changed', kind = 'workspace', workspaceId = workspace_id, id = workspace_id })
 
 local sessions = redis.call('ZRANGE', at('sessions'), 0, left - 1)

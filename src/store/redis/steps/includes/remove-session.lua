@@ -11,6 +11,7 @@ local function remove_session(session)
   redis.call('ZREM', at('sessions'), session)
   redis.call('ZREM', at('activity'), session)
   redis.call('ZREM', at('trials'), session)
+  redis.call('ZREM', at('deadlines'), session)
   drop_deliveries(session, '')
   redis.call('UNLINK', at('session', session), at('messages', session), at('turns', session), at('flights', session), at('history', 'session', session), at('deliveries-of', session))
 end
