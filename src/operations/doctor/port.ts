@@ -7,7 +7,7 @@ import { fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Finding } from '../../store/doctor/check.ts';
 
 /** Milliseconds for the process on the port to answer. */
-const doctorPortMs = 2_000;
+const doctorPortMs = 10_000;
 
 type Ports = Pick<Config, 'host' | 'port' | 'managementPort'>;
 
