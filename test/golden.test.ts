@@ -79,16 +79,23 @@ const transcript = async (store: Store, { workspaceId }: About, id: string) =>
     ),
   );
 
-/** A message as versions without calls, tools and feedback answered it: all of theirs were typed, and had neither. */
+/**
+ * A message as versions without calls, tools, feedback and signed visitors answered it: all of theirs were typed, and
+ * had none of these.
+ */
 function asKept({
   voice,
   tool_calls: calls,
   feedback,
+  visitor_verified: _,
+  visitor_id: __,
   ...kept
 }: {
   readonly voice: unknown;
   readonly tool_calls: readonly unknown[];
   readonly feedback: unknown;
+  readonly visitor_verified: unknown;
+  readonly visitor_id: unknown;
 }): object {
   return voice === null && calls.length === 0 && feedback === null ? kept : { ...kept, voice, calls, feedback };
 }

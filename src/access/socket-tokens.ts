@@ -8,7 +8,8 @@ import { sealedTexts } from './sealed-text.ts';
 
 const prefix = 'tok_';
 
-export type HolderKind = 'key' | 'visitor' | 'person';
+/** A signed visitor is one whom the site has signed (contract 23). */
+export type HolderKind = 'key' | 'visitor' | 'signed_visitor' | 'person';
 
 /** The socket that a token opens. */
 export type SocketUse = 'transcription' | 'call';

@@ -4,12 +4,13 @@
  * addresses: a digest under a key of the day, so that a stored one leads to no address, and tomorrow's is another.
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { Proof } from './identity.ts';
 
 const macBytes = 20;
 const addressBytes = 16;
 const dayMs = 24 * 60 * 60 * 1000;
 const daysKept = 3;
-const pattern = /^(vis_[0-9a-hjkmnp-tv-z]{26})\.(link|widget)\.([0-9a-z]{1,9})\.([\w-]{27})$/;
+const pattern = /^((vis_[0-9a-hjkmnp-tv-z]{26})\.(link|widget)\.([0-9a-z]{1,9})(?:\.([\w-]{1,8192}))?)\.([\w-]{27})$/;
 
 export interface VisitorClaims {
   /** The visitor's id. */
@@ -18,6 +19,8 @@ export interface VisitorClaims {
   readonly channel: 'link' | 'widget';
   /** The Unix second from which the token is no longer valid. */
   readonly expiresAt: number;
+  /** Present if the site has signed who the visitor is (contract 23), else null. */
+  readonly proof: Proof | null;
 }
 
 export interface VisitorTokens {
@@ -41,22 +44,24 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
     return key;
   };
   return {
-    seal: (claims) => `${headOf(claims)}.${macOf(keys[0]!, claims).toString('base64url')}`,
+    seal({ assistantId, ...claims }) {
+      const head = headOf(claims);
+      return `${head}.${macOf(keys[0]!, assistantId, head).toString('base64url')}`;
+    },
     open(token, assistantId) {
-      const match = pattern.exec(token);
-      if (match === null) return null;
-      const claims: VisitorClaims = {
-        id: match[1]!,
+      const [, head, id, channel, expiresAt, proof, mac] = pattern.exec(token) ?? [];
+      if (head === undefined) return null;
+      const bytes = Buffer.from(mac!, 'base64url');
+      // Another spelling of the same bytes is not our token.
+      if (bytes.toString('base64url') !== mac) return null;
+      if (!keys.some((key) => timingSafeEqual(macOf(key, assistantId, head), bytes))) return null;
+      return {
+        id: id!,
         assistantId,
-        channel: match[2] as VisitorClaims['channel'],
-        expiresAt: parseInt(match[3]!, 36),
+        channel: channel as VisitorClaims['channel'],
+        expiresAt: parseInt(expiresAt!, 36),
+        proof: proof === undefined ? null : proofOf(proof),
       };
-      const mac = Buffer.from(match[4]!, 'base64url');
-      // Other spellings of the same bytes are not our tokens.
-      const isOurs =
-        `${headOf(claims)}.${mac.toString('base64url')}` === token &&
-        keys.some((key) => timingSafeEqual(macOf(key, claims), mac));
-      return isOurs ? claims : null;
     },
     addressKey(network, nowMs) {
       return createHmac('sha256', keyOfDay(Math.floor(nowMs / dayMs)))
@@ -70,10 +75,16 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
 
 const derived = (secret: string, purpose: string): Buffer => Buffer.from(hkdfSync('sha256', secret, '', purpose, 32));
 
-const headOf = ({ id, channel, expiresAt }: VisitorClaims): string => `${id}.${channel}.${expiresAt.toString(36)}`;
+const headOf = ({ id, channel, expiresAt, proof }: Omit<VisitorClaims, 'assistantId'>): string =>
+  [id, channel, expiresAt.toString(36), ...(proof === null ? [] : [textOf(proof)])].join('.');
 
-const macOf = (key: Buffer, claims: VisitorClaims): Buffer =>
-  createHmac('sha256', key)
-    .update(`${claims.assistantId} ${headOf(claims)}`)
-    .digest()
-    .subarray(0, macBytes);
+const textOf = ({ identityId, fields }: Proof): string =>
+  Buffer.from(JSON.stringify([identityId, fields])).toString('base64url');
+
+function proofOf(text: string): Proof {
+  const [identityId, fields] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as [string, Proof['fields']];
+  return { identityId, fields };
+}
+
+const macOf = (key: Buffer, assistantId: string, head: string): Buffer =>
+  createHmac('sha256', key).update(`${assistantId} ${head}`).digest().subarray(0, macBytes);

@@ -99,6 +99,7 @@ export class ToolClient {
       sessionId: null,
       turnId: null,
       channel: 'console',
+      signedVisitorId: null,
       visitor: {},
       metadata: {},
     };

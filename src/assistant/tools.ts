@@ -131,7 +131,7 @@ export class AssistantTools implements TurnTools {
     stands: () => Promise<boolean>,
     span: Span | null,
   ): Promise<ToolResult> {
-    const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
+    const { workspaceId, id: sessionId, assistantId, channel, link } = this.#session;
     const context: ToolCallContext = {
       workspaceId,
       assistantId,
@@ -139,6 +139,7 @@ export class AssistantTools implements TurnTools {
       turnId,
       channel,
       ...personOf(this.#session),
+      signedVisitorId: link?.signed ? link.visitorId : null,
     };
     return this.#services.tools.call(offered, { callId, arguments: input, context, stands, span }, signal);
   }

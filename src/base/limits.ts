@@ -155,6 +155,11 @@ export const limits = {
   linkSocketMs: 5_000, // time between two charges of a visitor's open voice socket
   linkSocketAheadMs: 15_000, // time that is charged in advance: the excess charge if the process dies
   linkSilenceMs: 60_000, // contract 9: silence of a visitor's voice socket until its place is free
+  identityMsMax: 24 * 60 * 60 * 1000, // of a site's token ahead of its end, and of a replaced secret (contract 23)
+  identityLeewayMs: 60_000,
+  identityCharactersMax: 4096, // a visitor's token holds its fields, and is sent in a head
+  identitySubjectMax: 128,
+  identitySecretsReplacedMax: 9,
   visitorTokenMs: 30 * 24 * 60 * 60 * 1000, // contract 9
 
   // The console

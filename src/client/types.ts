@@ -83,6 +83,9 @@ export interface Session {
   pending_tool_calls: PendingToolCall[];
   channel: 'api' | 'link' | 'widget' | 'console';
   visitor: Record<string, string | number | boolean>;
+  visitor_verified: boolean;
+  /** Present if the site has signed who the visitor is, else null; the same on every device. */
+  visitor_id: string | null;
   metadata: Record<string, string>;
   max_call_seconds: number;
   created_at: number;
@@ -208,6 +211,9 @@ export interface Message {
   } | null;
   tool_calls: ToolCall[];
   feedback: Feedback | null;
+  visitor_verified: boolean;
+  /** Present if the site has signed who the visitor is, else null; the same on every device. */
+  visitor_id: string | null;
   created_at: number;
 }
 

@@ -15,6 +15,7 @@ export const useOf = (
   visitor && {
     assistantId: record.id,
     visitorId: id,
+    isSigned: visitor.signedFields !== null,
     addressKey: visitor.addressKey,
     limits: record.link?.limits ?? {},
     placeMsMax,

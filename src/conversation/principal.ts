@@ -17,9 +17,13 @@ export interface Principal {
   readonly assistantIds: readonly string[] | null;
   /**
    * A visitor of the link, who reaches only the visitor's own sessions and whose messages count against the assistant's
-   * limits. `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time.
+   * limits. `addressKey`: returns a digest of the visitor's address under a key of the UTC day of a time. `signedFields`:
+   * the fields that the site has signed; null for a visitor whom it has not signed.
    */
-  readonly visitor?: { readonly addressKey: (atMs: number) => string };
+  readonly visitor?: {
+    readonly addressKey: (atMs: number) => string;
+    readonly signedFields: Session['visitor'] | null;
+  };
   /** Writes the audit rows of a person of the console (contract 22). */
   readonly auditStep?: Cause['auditStep'];
 }

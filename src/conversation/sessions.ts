@@ -6,6 +6,7 @@ import { refusedByDrain, type Services } from './services.ts';
 import type { Session, VisitorField } from '../store/store.ts';
 import type { CreateSessionBody } from '../wire/wire.ts';
 import type { Idempotency } from './idempotency.ts';
+import { linkOf } from '../host/link-budget.ts';
 import { useOf } from './link.ts';
 import { causeByPrincipal, type Principal } from './principal.ts';
 import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } from './access-checks.ts';
@@ -40,7 +41,7 @@ export async function openSession(
   const use = useOf(principal, assistant, services);
   if (use !== undefined) await host.visitors.takeSession(principal.workspaceId, use, cause);
   const { workspaceId, channel } = principal;
-  const link = use && { visitorId: use.visitorId, clock: null };
+  const link = use && linkOf(use, null);
   return host.sessions.create({
     workspaceId,
     assistantId: assistant.record.id,

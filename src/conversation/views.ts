@@ -75,6 +75,8 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     limits: linkLimitsView(assistant.link.limits),
     origins: assistant.link.origins,
     feedback: assistant.link.feedback ?? false,
+    identity: assistant.link.identity === undefined ? null : { created_at: assistant.link.identity.createdAt },
+    identity_required: assistant.link.identityRequired ?? false,
   },
   tool_ids: assistant.toolIds ?? [],
   tool_rounds_max: assistant.toolRoundsMax ?? limits.toolRoundsMax,
@@ -122,6 +124,8 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
       over || expired || activeTurnId !== null ? [] : pendingCallsView(session.pending?.calls ?? [], channel),
     channel: session.channel,
     visitor: session.visitor,
+    visitor_verified: session.link?.signed ?? false,
+    visitor_id: session.link?.signed ? session.link.visitorId : null,
     metadata: session.metadata,
     max_call_seconds: session.maxCallSeconds,
     created_at: session.createdAt,
@@ -215,6 +219,8 @@ export const messageView = (message: Message, channel: Channel = 'api') => ({
   voice: messageVoiceView(message.voice),
   tool_calls: message.toolCalls === undefined ? [] : toolCallsView(message.toolCalls, channel),
   feedback: feedbackView(message, channel),
+  visitor_verified: message.visitorId !== undefined,
+  visitor_id: message.visitorId ?? null,
   created_at: message.createdAt,
 });
 

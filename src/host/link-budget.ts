@@ -13,6 +13,7 @@ import type {
   LinkSettings,
   LookedLimit,
   Session,
+  SessionLink,
   SettledLimit,
   TakenLimit,
   Turn,
@@ -29,6 +30,8 @@ export const nextDay = (at: number): number => beginOfDay(at) + dayMs;
 export interface VisitorUse {
   readonly assistantId: string;
   readonly visitorId: string;
+  /** Whether the site has signed who the visitor is. */
+  readonly isSigned: boolean;
   /** Returns a digest of the visitor's address under a key of the UTC day of this time. */
   readonly addressKey: (atMs: number) => string;
   /** The assistant's own limits. */
@@ -84,6 +87,10 @@ export function ceilingOf(ceilings: LinkSettings['limits'], name: LinkLimitName)
   const whole = ceilingOf(ceilings, of);
   return whole === null ? null : Math.max(least, Math.floor(whole / 2));
 }
+
+/** The visitor of a session, and its clock. */
+export const linkOf = ({ visitorId, isSigned }: VisitorUse, clock: LinkClock | null): SessionLink =>
+  isSigned ? { visitorId, clock, signed: true } : { visitorId, clock };
 
 /** The name of the slot of a visitor, who has one turn at a time (contract 9). */
 export const visitorSlot = (visitorId: string): string => `visitor/${visitorId}`;

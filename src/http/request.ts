@@ -57,7 +57,7 @@ export interface GuestCaller {
 export interface NewcomerCaller {
   readonly kind: 'newcomer';
   readonly assistant: AssistantActor;
-  readonly renews: Pick<VisitorClaims, 'id' | 'expiresAt'> | null;
+  readonly renews: Pick<VisitorClaims, 'id' | 'expiresAt' | 'proof'> | null;
 }
 /** The bearer of a visitor's token. */
 export interface VisitorCaller extends PrincipalCaller {

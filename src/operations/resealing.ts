@@ -3,9 +3,10 @@
  * version that did not bind them to their provider and origin.
  */
 import { signingHolder, webhookHolder, type SealedHolder } from '../access/vault.ts';
+import { identityHolder } from '../access/identity.ts';
 import type { Services } from '../conversation/services.ts';
 import { replacedSecrets, withReplacedSecrets } from '../store/records/tools.ts';
-import type { CatalogRecords, Tool } from '../store/store.ts';
+import type { Assistant, CatalogRecords, Tool } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 
 /**
@@ -39,6 +40,9 @@ export async function resealSecrets(parts: Parts): Promise<void> {
           ...webhook,
           sealed: again({ ...webhookHolder(webhook), sealed: webhook.sealed }),
         }));
+      for await (const { id, link } of recordsOf(store.catalog, 'assistant', workspace.id))
+        if (link?.identity !== undefined)
+          await resealRecord(parts, 'assistant', workspace.id, id, counts, resealedAssistant);
     }
     if (config.secretPrevious !== null)
       log.info(counts, `${done}; PARLEY_SECRET_PREVIOUS can go once all servers have started with both`);
@@ -63,7 +67,7 @@ interface Counts {
 /** The sealed secret as it is to be: sealed again, or as it is. */
 type Again = (holder: SealedHolder) => Uint8Array;
 
-async function resealRecord<K extends 'credential' | 'tool' | 'webhook'>(
+async function resealRecord<K extends 'credential' | 'tool' | 'webhook' | 'assistant'>(
   { store, vault }: Parts,
   kind: K,
   workspaceId: string,
@@ -97,4 +101,20 @@ function resealedTool(tool: Tool, again: Again): Tool {
     { ...tool, sealed },
     replacedSecrets(tool).map((one) => ({ ...one, sealed: again({ ...holder, sealed: one.sealed }) })),
   );
+}
+
+/** An assistant with the secrets of its link sealed again. */
+function resealedAssistant(assistant: Assistant, again: Again): Assistant {
+  const identity = assistant.link?.identity;
+  if (identity === undefined) return assistant;
+  const holder = identityHolder(assistant);
+  const sealedAgain = <S extends { readonly sealed: Uint8Array }>(one: S): S => ({
+    ...one,
+    sealed: again({ ...holder, sealed: one.sealed }),
+  });
+  const replaced = identity.replaced?.map(sealedAgain);
+  return {
+    ...assistant,
+    link: { ...assistant.link!, identity: { ...sealedAgain(identity), ...(replaced && { replaced }) } },
+  };
 }

@@ -32,6 +32,8 @@ export interface ToolCallContext extends ToolCallPerson {
   readonly sessionId: string | null;
   readonly turnId: string | null;
   readonly channel: string;
+  /** The visitor, if the site has signed who that is; else null. */
+  readonly signedVisitorId: string | null;
   /** Statements of a visitor of the public link, which nothing proves; absent on other channels. */
   readonly claimed?: ToolCallPerson;
 }

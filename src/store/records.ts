@@ -6,14 +6,15 @@ import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
 import type { AuditedStep, AuditEntry } from './records/audit.ts';
 import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';
+import type { LinkSettings, SessionLink, TurnLink } from './records/link.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 import type { VersionedSettings } from './records/settings.ts';
 import type { AssistantVersion, Release } from './records/versions.ts';
 import type { Webhook } from './records/webhooks.ts';
-import type { LinkLimitName } from '../base/link-limits.ts';
 
 export type * from './records/audit.ts';
 export type * from './records/key-limits.ts';
+export type * from './records/link.ts';
 export type * from './records/settings.ts';
 export type * from './records/tools.ts';
 export type * from './records/usage.ts';
@@ -106,16 +107,6 @@ export interface Workspace {
   readonly updatedAt: number;
 }
 
-export interface LinkSettings {
-  /** Unique: at most one assistant of the installation has it. */
-  readonly slug: string | null;
-  /** Values as they were given: absent means the default, null means no limit, 0 refuses every request. */
-  readonly limits: Readonly<Partial<Record<LinkLimitName, number | null>>>;
-  readonly origins: readonly string[];
-  /** Whether visitors can rate replies. Absent in rows of versions without feedback: false. */
-  readonly feedback?: boolean;
-}
-
 export interface Assistant extends VersionedSettings {
   readonly id: string;
   readonly workspaceId: string;
@@ -174,83 +165,6 @@ export interface Credential {
   readonly header?: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
-}
-
-/**
- * A charge to a limit that cannot be refused, because the use has ended, or (with a cost below zero) a refund. It is
- * part of the step that causes it, so that it is applied once, as that step is.
- */
-export type SettledLimit =
-  /**
-   * Charged to the period that began at `sinceMs`. A period that has ended keeps its count: nothing reads it any more.
-   */
-  | {
-      readonly kind: 'counter';
-      readonly name: string;
-      readonly periodMs: number;
-      readonly sinceMs: number;
-      readonly cost: number;
-    }
-  /** A bucket never holds more than its ceiling. */
-  | {
-      readonly kind: 'bucket';
-      readonly name: string;
-      readonly ceiling: number;
-      readonly periodMs: number;
-      readonly cost: number;
-    }
-  /** The seat lasts until `untilMs` from now on, whether that is sooner or later than before. */
-  | {
-      readonly kind: 'place';
-      readonly name: string;
-      readonly holder: string;
-      readonly seat: string;
-      readonly untilMs: number;
-    };
-
-/**
- * Time that a session of the link has counted against the assistant's minutes (contract 9): from a message to a while
- * after its turn.
- */
-export interface LinkClock {
-  readonly untilMs: number;
-  /** The beginning of the UTC day of the last charge, and the milliseconds charged to that day. */
-  readonly dayMs: number;
-  readonly chargedMs: number;
-  /** The turn or the request that moved it last. */
-  readonly movedBy: string;
-  /**
-   * Milliseconds that the end of the session charged (below zero: gave back) while its turn was in flight: the seal
-   * charges the turn's address the same.
-   */
-  readonly endMs?: number;
-}
-
-/** A visitor's address on the UTC day that begins at `dayMs`: a digest under a key of that day. */
-export interface AddressDay {
-  readonly dayMs: number;
-  readonly key: string;
-}
-
-/** The visitor of a session of the link or the widget, and its clock. */
-export interface SessionLink {
-  readonly visitorId: string;
-  /** Null before the first message. */
-  readonly clock: LinkClock | null;
-}
-
-/**
- * The charges of a turn of the link, while it is in flight: the clock before it, and the charges to give back if the
- * turn is withdrawn.
- */
-export interface TurnLink {
-  readonly before: LinkClock | null;
-  readonly taken: readonly SettledLimit[];
-  /**
-   * The visitor's address on each day that the turn's place may touch. Absent where no limit of an address counts the
-   * turn.
-   */
-  readonly addresses?: readonly AddressDay[];
 }
 
 export interface Session {
@@ -323,6 +237,8 @@ export interface Message {
   readonly assistantVersion?: number;
   /** The feedback on the turn; set by a read of the transcript, and only there. Absent without feedback. */
   readonly feedback?: Feedback;
+  /** The visitor who wrote it, if the site has signed who that is (contract 23). Absent for everybody else. */
+  readonly visitorId?: string;
 }
 
 /** A rating of the reply of a turn (contract 19). */
@@ -407,7 +323,7 @@ export function messageOf(
   id: string,
   role: Message['role'],
   content: string,
-  end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls'> = complete,
+  end: Pick<Message, 'status' | 'stopReason' | 'errorCode' | 'voice' | 'toolCalls' | 'visitorId'> = complete,
 ): Message {
   const message: Unsealed<Message> = {
     id,
@@ -422,6 +338,7 @@ export function messageOf(
   if (end.voice !== undefined) message.voice = end.voice;
   if (end.toolCalls !== undefined) message.toolCalls = end.toolCalls;
   if (role === 'assistant' && turn.assistantVersion !== undefined) message.assistantVersion = turn.assistantVersion;
+  if (end.visitorId !== undefined) message.visitorId = end.visitorId;
   return message;
 }
 

@@ -112,6 +112,7 @@ const message = new RecordShape(
   'voice',
   'toolCalls',
   'assistantVersion',
+  'visitorId',
 );
 
 const moves = new RecordShape('begun', 'ended');

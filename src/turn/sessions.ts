@@ -29,7 +29,14 @@ import type { LiveSession, TurnInFlight } from './in-flight.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { createdMove, moveOf, noteOpening } from '../actors/history.ts';
-import { admission, endSettlement, speechAdmission, type ClockCharge, type VisitorUse } from '../host/link-budget.ts';
+import {
+  admission,
+  endSettlement,
+  linkOf,
+  speechAdmission,
+  type ClockCharge,
+  type VisitorUse,
+} from '../host/link-budget.ts';
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from './orphans.ts';
 import { Population } from '../actors/population.ts';
@@ -341,7 +348,7 @@ export class Sessions {
         const at = clock.now();
         const wanted = wantedAt(at);
         if (wanted === null) return null;
-        const link = { visitorId: use.visitorId, clock: wanted.clock };
+        const link = linkOf(use, wanted.clock);
         const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: this.options.mark(), link };
         const charged = await actor.charge(moved, wanted.asked, at);
         if (charged.outcome === 'limited')

@@ -23,7 +23,7 @@ import { TurnRunner } from './runner.ts';
 import { Histories } from './histories.ts';
 import { movedSession, moveOf, noteOpening } from '../actors/history.ts';
 import { leaseUntil } from './lease.ts';
-import { admission, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
+import { admission, linkOf, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
 import { reservationOf, secondsToRenewal, tokenBudgetOf, type Reservation } from '../host/token-budget.ts';
 import type { Keys } from '../host/keys.ts';
 import { thenSync } from '../base/then-sync.ts';
@@ -411,15 +411,7 @@ export class Turns {
     const admitted =
       wanted.use === undefined ? null : admission(wanted.use, before, at, wanted.use.placeMsMax, turn.id);
     const userMessage =
-      wanted.message === null
-        ? null
-        : messageOf(
-            turn,
-            ids.make('msg'),
-            'user',
-            wanted.message,
-            wanted.voice && { status: 'completed', stopReason: null, errorCode: null, voice: wanted.voice },
-          );
+      wanted.message === null ? null : messageOf(turn, ids.make('msg'), 'user', wanted.message, saidBy(wanted));
     turn.messageId = ids.make('msg');
     if (admitted !== null) turn.link = admitted.link;
     const next = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
@@ -428,8 +420,7 @@ export class Turns {
       wanted.speaker === undefined || next.call === undefined
         ? next
         : { ...next, call: { ...next.call, turnId: turn.id } };
-    const session: Session =
-      admitted === null ? moved : { ...moved, link: { visitorId: wanted.use!.visitorId, clock: admitted.clock } };
+    const session: Session = admitted === null ? moved : { ...moved, link: linkOf(wanted.use!, admitted.clock) };
     const step: Unsealed<BeginTurn> = {
       session,
       version: basis.version,
@@ -576,6 +567,13 @@ export class Turns {
       else this.#sessions.send(actor, (at) => ({ type: 'tick', at })).catch(() => void actor.runner?.stop('expired'));
     });
   }
+}
+
+/** The rest of a user's message beside its text; undefined if it was typed, and its visitor is not signed. */
+function saidBy({ voice, use }: WantedTurn) {
+  if (voice === undefined && !use?.isSigned) return undefined;
+  const visitorId = use?.isSigned ? use.visitorId : undefined;
+  return { status: 'completed', stopReason: null, errorCode: null, voice, visitorId } as const;
 }
 
 const withAmended = (history: readonly Message[], amended: Message): Message[] =>

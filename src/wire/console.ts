@@ -97,6 +97,9 @@ const LinkSettings = Type.Object({
     ),
   ),
   feedback: Type.Optional(Type.Boolean({ description: 'Whether visitors can rate replies. Default: false.' })),
+  identity_required: Type.Optional(
+    Type.Boolean({ description: 'Whether only visitors whom the site has signed in may begin. Default: false.' }),
+  ),
 });
 
 const assistantFields = {
@@ -312,6 +315,13 @@ export const ConsoleAssistantView = named(
         limits: LinkLimits,
         origins: Type.Array(Type.String()),
         feedback: Type.Boolean(),
+        identity: Nullable(
+          Type.Object(
+            { created_at: UnixSeconds() },
+            { description: 'When the secret that signs visitors was made; null for none.' },
+          ),
+        ),
+        identity_required: Type.Boolean(),
       }),
     ),
     tool_ids: Type.Array(Type.String()),

@@ -80,6 +80,13 @@ const ToolCallView = named(
   }),
 );
 
+const visitorProof = {
+  visitor_verified: Type.Boolean({ description: 'Whether the site has signed who the visitor is.' }),
+  visitor_id: Nullable(
+    Type.String({ description: 'Of a verified visitor: the same on every device. Null for anybody else.' }),
+  ),
+};
+
 export const SessionView = named(
   'Session',
   Type.Object({
@@ -94,6 +101,7 @@ export const SessionView = named(
     }),
     channel: Strings(channels),
     visitor: mapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
+    ...visitorProof,
     metadata: mapOf(Type.String()),
     max_call_seconds: Type.Integer(),
     created_at: UnixSeconds(),
@@ -186,6 +194,7 @@ export const MessageView = named(
     ),
     tool_calls: Type.Array(ToolCallView),
     feedback: FeedbackView(),
+    ...visitorProof,
     created_at: UnixSeconds(),
   }),
 );
@@ -237,15 +246,17 @@ export const ErrorView = named(
   }),
 );
 
+/** The values of a visitor's fields, by name. */
+export const VisitorValues = mapOf(
+  Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]),
+  { maxProperties: limits.visitorFieldsMax },
+);
+
 export const CreateSessionBody = named(
   'CreateSession',
   Type.Object({
     assistant_id: Text(limits.bodyBytesMax),
-    visitor: Type.Optional(
-      mapOf(Type.Union([Text(limits.visitorValueCharactersMax, 0), Type.Number(), Type.Boolean()]), {
-        maxProperties: limits.visitorFieldsMax,
-      }),
-    ),
+    visitor: Type.Optional(VisitorValues),
     metadata: Type.Optional(metadataOf()),
   }),
 );

@@ -31,6 +31,13 @@ export const CreateVisitorBody = named(
         description: `The origin of the page that the widget is on, a string of at most ${limits.originCharactersMax} characters: required with \`widget\`, ignored with \`link\`.`,
       }),
     ),
+    identity: Type.Optional(
+      Text(
+        limits.identityCharactersMax,
+        0,
+        'A JWT of the site (HS256 by the secret of the link): `sub`, `exp` at most a day ahead, and `visitor`, fields that win over those that the visitor fills in.',
+      ),
+    ),
   }),
 );
 export type CreateVisitorBody = Static<typeof CreateVisitorBody>;
@@ -67,6 +74,13 @@ export const FrameQuery = Type.Object({
   host: Type.Optional(Type.String({ description: 'The origin of the site that frames the page.' })),
   ...LinkPageQuery.properties,
 });
+
+export const LinkIdentityView = named(
+  'LinkIdentity',
+  Type.Object({
+    secret: Type.String({ description: 'The key of the HMAC, this text itself. It is shown once.' }),
+  }),
+);
 
 export const LinkStatusView = named(
   'LinkStatus',

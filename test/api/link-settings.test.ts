@@ -25,7 +25,7 @@ async function links(t: Test, house: House): Promise<void> {
   const made = answered(t, await create({ limits: { ...given, unknown: 3, __proto__: 1 } }), 201, 'created');
   t.same(
     made.link,
-    { slug: null, limits: given, origins: [], feedback: false },
+    { slug: null, limits: given, origins: [], feedback: false, identity: null, identity_required: false },
     'as given, without names that are unknown',
   );
   const path = `${list}/${made.id}`;
@@ -36,6 +36,8 @@ async function links(t: Test, house: House): Promise<void> {
     limits: given,
     origins: [],
     feedback: false,
+    identity: null,
+    identity_required: false,
   });
   const origins = [
     '*',
@@ -51,7 +53,14 @@ async function links(t: Test, house: House): Promise<void> {
   const changed = { ...given, minutes_per_day: 600, messages_per_visitor_per_day: 5 };
   t.same(
     await link({ limits: { minutes_per_day: 600, messages_per_visitor_per_day: 5 } }),
-    { slug: '-a-'.padEnd(64, 'z'), limits: changed, origins, feedback: false },
+    {
+      slug: '-a-'.padEnd(64, 'z'),
+      limits: changed,
+      origins,
+      feedback: false,
+      identity: null,
+      identity_required: false,
+    },
     'what is not named stays',
   );
   t.same(await link({ slug: null, limits: null, origins: [] }), {
@@ -59,6 +68,8 @@ async function links(t: Test, house: House): Promise<void> {
     limits: changed,
     origins: [],
     feedback: false,
+    identity: null,
+    identity_required: false,
   });
 
   for (const slug of ['', 'A', 'a b', 'a_b', 'ä', 'x'.repeat(65), 5])

@@ -59,6 +59,8 @@ POST /p/{slug}/call-tokens
 POST /p/{slug}/speech
 POST /console/api/workspaces/{w}/assistants/{id}/preview
 GET /console/api/workspaces/{w}/assistants/{id}/link
+POST /console/api/workspaces/{w}/assistants/{id}/link/identity
+DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity
 POST /console/api/sign-in
 POST /console/api/sign-out
 GET /console/api/me

@@ -212,6 +212,8 @@ const story = [
     'POST /p/{slug}/call-tokens',
     'POST /p/{slug}/sessions/{id}/end',
     `GET ${inWorkspace}/assistants/{id}/link`,
+    `POST ${inWorkspace}/assistants/{id}/link/identity`,
+    `DELETE ${inWorkspace}/assistants/{id}/link/identity`,
   ],
   ...[
     'sessions',

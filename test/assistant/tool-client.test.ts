@@ -50,6 +50,7 @@ const asked = {
     sessionId: 's',
     turnId: 't',
     channel: 'api',
+    signedVisitorId: null,
     visitor: {},
     metadata: {},
   },

@@ -30,6 +30,7 @@ const context = {
   sessionId: 'ses_1',
   turnId: 'turn_1',
   channel: 'api',
+  signedVisitorId: null,
   visitor: {},
   metadata: {},
 };

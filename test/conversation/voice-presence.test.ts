@@ -29,7 +29,7 @@ async function openSocket(scene: Scene, linkLimits: object = {}) {
   } as unknown as Services;
   const principal: Principal = {
     ...{ workspaceId, id: 'vis_1', kind: 'visitor', name: 'vis_1', channel: 'link', assistantIds: [assistantId] },
-    visitor: { addressKey: () => 'somewhere' },
+    visitor: { addressKey: () => 'somewhere', signedFields: null },
   };
   const socket = { speaks: false, refusals: 0 };
   const refused = (): void => void socket.refusals++;

@@ -12,6 +12,7 @@ import { Scene } from './scene.ts';
 const of = ({ assistantId, host }: Scene, visitorId: string): VisitorUse => ({
   assistantId,
   visitorId,
+  isSigned: false,
   addressKey: () => 'somewhere',
   limits: {
     minutes_per_day: null,

@@ -227,11 +227,13 @@ function mergedVoice(before: VoiceSettings | null, body: PatchAssistantBody['voi
   };
 }
 
-const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'] & {}): LinkSettings => ({
+export const mergedLink = (before: LinkSettings | null, body: PatchAssistantBody['link'] & {}): LinkSettings => ({
   slug: kept(body.slug, before?.slug ?? null),
   limits: { ...before?.limits, ...body.limits },
   origins: body.origins ?? before?.origins ?? [],
   feedback: body.feedback ?? before?.feedback ?? false,
+  ...(before?.identity && { identity: before.identity }),
+  identityRequired: body.identity_required ?? before?.identityRequired ?? false,
 });
 
 /**

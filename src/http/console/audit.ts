@@ -115,7 +115,8 @@ interface Records {
 }
 
 /** Secrets of records: a row says that one was replaced, and never shows it. */
-const secretOf = (record: object | null): unknown => (record !== null && 'sealed' in record ? record.sealed : null);
+const secretOf = (record: Records[keyof Records] | null): unknown =>
+  record === null ? null : 'link' in record ? record.link?.identity?.sealed : 'sealed' in record ? record.sealed : null;
 const secretChange: AuditChange = { path: 'secret', before: '(hidden)', after: '(hidden)' };
 
 /**

@@ -5,8 +5,14 @@ import { mayShareAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { nextDay, shownUse } from '../../host/link-budget.ts';
 import { publicAddress } from '../../access/own-origins.ts';
+import { identityHolder } from '../../access/identity.ts';
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import type { Assistant, LinkIdentity } from '../../store/store.ts';
 import type { Reply } from '../request.ts';
-import { reachPathAssistant, type ConsoleRequest } from './common.ts';
+import { mergedLink } from './assistants.ts';
+import { audited } from './audit.ts';
+import { causeByOperator, noContent, nowSeconds, present, reachPathAssistant, type ConsoleRequest } from './common.ts';
 import { linkLimitNames } from '../../base/link-limits.ts';
 
 const decimals = (minutes: number): number => Math.round(minutes * 10) / 10;
@@ -34,4 +40,51 @@ export async function linkStatus(request: ConsoleRequest): Promise<Reply> {
     resets_at: secondsOf(nextDay(nowMs)),
   };
   return { status: 200, headers: { 'x-visitor-addresses': mayShareAddress(head, config) ? 'shared' : 'own' }, json };
+}
+
+/** Makes the secret that signs visitors; one that was there before signs too, for a day (contract 23). */
+export async function createIdentity(request: ConsoleRequest): Promise<Reply> {
+  const { services } = request;
+  const secret = `idn_${services.ids.secret()}`;
+  const id = services.ids.secret();
+  await changeIdentity(request, 'create_identity', (assistant) => {
+    const now = services.clock.now();
+    const before = assistant.link?.identity;
+    const replaced = [
+      ...(before === undefined ? [] : [{ sealed: before.sealed, untilMs: now + limits.identityMsMax }]),
+      ...(before?.replaced ?? []).filter(({ untilMs }) => untilMs > now),
+    ].slice(0, limits.identitySecretsReplacedMax);
+    return {
+      id: before?.id ?? id,
+      sealed: services.vault.seal(identityHolder(assistant), secret),
+      createdAt: nowSeconds(request),
+      ...(replaced.length > 0 && { replaced }),
+    };
+  });
+  return { status: 201, headers: { 'cache-control': 'no-store' }, json: { secret } };
+}
+
+/** Removes it: no token of the site is good any more, and its visitors keep their sessions, unverified. */
+export async function deleteIdentity(request: ConsoleRequest): Promise<Reply> {
+  await changeIdentity(request, 'delete_identity', () => undefined);
+  return noContent;
+}
+
+async function changeIdentity(
+  request: ConsoleRequest,
+  verb: string,
+  identityOf: (assistant: Assistant) => LinkIdentity | undefined,
+): Promise<void> {
+  const { record } = await reachPathAssistant(request);
+  const changed = await request.services.host.assistants.configure(
+    record.workspaceId,
+    record.id,
+    (before) => {
+      const { identity: _, ...link } = mergedLink(before.link, {});
+      const identity = identityOf(before);
+      return { ...before, link: identity === undefined ? link : { ...link, identity }, updatedAt: nowSeconds(request) };
+    },
+    causeByOperator(request, audited(request, 'assistant', verb)),
+  );
+  present(changed, new Failure('assistant_not_found'));
 }

@@ -8,6 +8,8 @@ import { openSession } from '../../conversation/sessions.ts';
 import { Failure } from '../../base/errors.ts';
 import { migratedSnapshot } from '../../actors/actor.ts';
 import { limits } from '../../base/limits.ts';
+import { holds, verifyIdentity } from '../../access/identity.ts';
+import type { VisitorClaims } from '../../access/visitor-tokens.ts';
 import { lists } from '../../base/origin.ts';
 import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
 import { codePoints } from '../../base/text.ts';
@@ -18,6 +20,9 @@ import type {
   CreateVisitorBody,
   LinkSpeechBody,
 } from '../../wire/wire.ts';
+import type { Session } from '../../store/store.ts';
+import { validatorOf } from '../../wire/check.ts';
+import { VisitorValues } from '../../wire/conversation.ts';
 import { sessionCreated } from './sessions.ts';
 import { speak } from './speech.ts';
 import { mintCallToken } from './calls.ts';
@@ -42,23 +47,46 @@ export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Repl
 }
 
 /** Names a visitor. Nothing is stored: the token contains the visitor's permissions. */
-export function createVisitor({ caller, body, services }: Request<NewcomerCaller, unknown, CreateVisitorBody>): Reply {
-  const { assistant, renews } = caller;
-  const { id: assistantId, channels, link } = assistant.record;
+export async function createVisitor(request: Request<NewcomerCaller, unknown, CreateVisitorBody>): Promise<Reply> {
+  const { caller, body, services } = request;
+  const { id: assistantId, channels, link } = caller.assistant.record;
   const channel = body.channel as 'link' | 'widget';
   const host = channel === 'widget' ? hostOf(body) : null;
   if (!channels[channel]) throw new Failure('assistant_not_found');
   if (host !== null && !lists(link?.origins ?? [], host)) throw new Failure('site_not_permitted');
-  const id = renews?.id ?? services.ids.make('vis');
+  const { id, proof } = await visitorOf(request);
   // A token differs from the one that it renews by its end alone, so it ends a second later if both are given in one
   // second.
-  const expiresAt = Math.max(secondsOf(services.clock.now() + limits.visitorTokenMs), (renews?.expiresAt ?? 0) + 1);
-  const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt });
+  const renewed = caller.renews?.id === id ? caller.renews.expiresAt : 0;
+  const expiresAt = Math.max(secondsOf(services.clock.now() + limits.visitorTokenMs), renewed + 1);
+  const token = services.visitorTokens.seal({ id, assistantId, channel, expiresAt, proof });
   return {
     status: 201,
     headers: { 'cache-control': 'no-store' },
     json: { object: 'visitor', id, token, expires_at: expiresAt },
   };
+}
+
+const areFields = (value: unknown): value is Session['visitor'] => validatorOf(VisitorValues).Check(value);
+
+/**
+ * The visitor of the site's token, else of the token that is renewed, else a new one. The token of a signed
+ * visitor is renewed by another signed one, so that the conversations are closed once the site has signed the visitor
+ * out.
+ */
+async function visitorOf({
+  caller: { assistant, renews },
+  body: { identity },
+  services: { ids, vault, clock },
+}: Request<NewcomerCaller, unknown, CreateVisitorBody>): Promise<Pick<VisitorClaims, 'id' | 'proof'>> {
+  const { record } = assistant;
+  if (identity !== undefined) {
+    const signed = await verifyIdentity(identity, record, vault, clock.now(), areFields);
+    if (signed === null) throw new Failure('invalid_token');
+    return { id: signed.id, proof: { identityId: record.link!.identity!.id, fields: signed.fields } };
+  }
+  if (record.link?.identityRequired || holds(renews?.proof ?? null, record)) throw new Failure('invalid_token');
+  return { id: renews?.id ?? ids.make('vis'), proof: null };
 }
 
 /** The origin of the page that the widget is on. */
@@ -74,9 +102,14 @@ export async function createLinkSession(
 ): Promise<Reply> {
   const { caller, body, params, requestId, services } = request;
   const { principal, assistant } = caller;
+  const { id, link } = assistant.record;
+  const { signedFields } = principal.visitor!;
+  if (link?.identityRequired && signedFields === null) throw new Failure('invalid_token');
+  const visitor = { ...body.visitor, ...signedFields };
+  if (Object.keys(visitor).length > limits.visitorFieldsMax) throw new Failure('invalid_field', { field: 'visitor' });
   const { session, replayed } = await openSession(
     principal,
-    { ...body, assistant_id: assistant.record.id },
+    { ...body, visitor, assistant_id: id },
     idempotencyOf(request, principal, '/sessions'),
     requestId,
     services,

@@ -1,6 +1,6 @@
 /** `POST /transcription-tokens`, and the socket that a token opens (contract 8). */
 import { publicAddress } from '../../access/own-origins.ts';
-import type { SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
+import type { HolderKind, SocketUse, TokenClaims } from '../../access/socket-tokens.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { causeByPrincipal, type Principal } from '../../conversation/principal.ts';
 import {
@@ -48,6 +48,11 @@ export async function mintToken(
   );
 }
 
+function holderKindOf({ channel, visitor }: Principal): HolderKind {
+  if (visitor !== undefined) return visitor.signedFields === null ? 'visitor' : 'signed_visitor';
+  return channel === 'console' ? 'person' : 'key';
+}
+
 /** A token for one socket of the principal's, with the address that it opens the socket at. */
 export function tokenReply(
   use: SocketUse,
@@ -57,10 +62,7 @@ export function tokenReply(
   services: Services,
 ): Reply {
   const expiresAt = secondsOf(services.clock.now() + limits.transcriptionTokenMs);
-  const holder = {
-    kind: principal.kind === 'visitor' ? 'visitor' : principal.channel === 'console' ? 'person' : 'key',
-    id: principal.id,
-  } as const;
+  const holder = { kind: holderKindOf(principal), id: principal.id };
   const tokens = use === 'call' ? services.callTokens : services.transcriptionTokens;
   const token = tokens.seal({ ...opens, workspaceId: principal.workspaceId, holder, untilMs: expiresAt * 1000 });
   return {

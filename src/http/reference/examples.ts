@@ -193,6 +193,8 @@ export const session = {
   pending_tool_calls: [],
   channel: 'api',
   visitor,
+  visitor_verified: false,
+  visitor_id: null,
   metadata,
   max_call_seconds: 3600,
   created_at: startedAt,
@@ -279,6 +281,8 @@ const said = (
   voice: null,
   tool_calls: [],
   feedback: null,
+  visitor_verified: false,
+  visitor_id: null,
   created_at: startedAt + seconds,
 });
 export const messages = [

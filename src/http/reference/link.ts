@@ -48,10 +48,12 @@ The pages of the link and the widget use these paths; a page of another site may
     },
     'POST /p/{slug}/visitors': {
       does: `Names a visitor and returns a token for \`Authorization: Bearer\`, good for ${limits.visitorTokenMs / 86_400_000} days. Nothing is stored. \
-With \`channel: "widget"\` the \`host\` is the origin of the page that the widget is on, and must be listed.`,
+With \`channel: "widget"\` the \`host\` is the origin of the page that the widget is on, and must be listed. \
+With \`identity\`, a JWT that the site's server has signed (HS256 with the secret of the link), the visitor is the one of its \`sub\`: sessions and messages are \`visitor_verified\`, with the same \`visitor_id\` on every device. \
+Its \`exp\` is at most a day ahead; its \`visitor\`, if there is one, has fields that win over those of \`POST /p/{slug}/sessions\`.`,
       repeat:
         'A repeat names another visitor; with the token of one in `Authorization` it renews that token, and the older one stays good.',
-      surprises: `${unknown} A token that is sent and not good is 401 \`invalid_token\`.`,
+      surprises: `${unknown} A token that is sent and not good is 401 \`invalid_token\`, and so is an identity. A signed visitor's token is renewed with an identity only. Where \`link.identity_required\` is set, nobody gets a token without one.`,
       body: { channel: 'link' },
       answer: {
         object: 'visitor',
@@ -156,6 +158,17 @@ With \`channel: "widget"\` the \`host\` is the origin of the page that the widge
 };
 
 export const linkStatus: Record<string, OperationEntry> = {
+  'POST /console/api/workspaces/{w}/assistants/{id}/link/identity': {
+    does: 'Makes the secret with which the server of a site signs who its visitors are. It is shown once; its text is the key of the HMAC.',
+    repeat: 'A repeat rotates it: the one before is good for another day.',
+    surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
+    answer: { secret: 'idn_8m2k4c6q9v1x3z5b7n0h2j4k6p8r0t2w' },
+  },
+  'DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity': {
+    does: 'Removes the secret: no identity is good any more. Visitors keep their sessions, which are unverified from their next message on.',
+    repeat: 'A repeat changes nothing.',
+    surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
+  },
   'GET /console/api/workspaces/{w}/assistants/{id}/link': {
     does: `Returns the address of the public link and the HTML of the widget, both null without a slug, and the link's use of its limits on this day in UTC. \
 \`refused\` counts requests by the limit that refused them; a request that several limits refuse counts for each. \

@@ -3,7 +3,7 @@ import * as assistants from '../console/assistants.ts';
 import { testCredential } from '../console/credential-test.ts';
 import * as credentials from '../console/credentials.ts';
 import { csvType, markdownType } from '../console/exports.ts';
-import { linkStatus } from '../console/link.ts';
+import { createIdentity, deleteIdentity, linkStatus } from '../console/link.ts';
 import * as keys from '../console/keys.ts';
 import * as machines from '../console/machines.ts';
 import { rotateKey } from '../console/rotation.ts';
@@ -161,6 +161,16 @@ export const consoleRoutes: readonly Route[] = [
   operator('GET', `${inWorkspace}/assistants/{id}/link`, 'assistants.read', linkStatus, {
     summary: "The address of an assistant's public link, and today's usage.",
     success: json(wire.LinkStatusView, "The link's status.", 200, ['X-Visitor-Addresses']),
+    errors: assistantErrors,
+  }),
+  operator('POST', `${inWorkspace}/assistants/{id}/link/identity`, 'assistants.write', createIdentity, {
+    summary: 'Makes the secret that signs visitors, or rotates it.',
+    success: json(wire.LinkIdentityView, 'The secret, once.', 201, ['Cache-Control']),
+    errors: assistantErrors,
+  }),
+  operator('DELETE', `${inWorkspace}/assistants/{id}/link/identity`, 'assistants.write', deleteIdentity, {
+    summary: 'Removes the secret that signs visitors.',
+    success: nothingLeft,
     errors: assistantErrors,
   }),
   ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>

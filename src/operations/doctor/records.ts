@@ -4,12 +4,22 @@
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
-import type { CatalogKind, CatalogRecords, Credential, Records, Tool, Webhook, Workspace } from '../../store/store.ts';
+import type {
+  Assistant,
+  CatalogKind,
+  CatalogRecords,
+  Credential,
+  Records,
+  Tool,
+  Webhook,
+  Workspace,
+} from '../../store/store.ts';
 import { StoreUnavailable } from '../../store/store.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import { installation } from '../../store/records.ts';
 import { auditOfWorkspaces } from '../../store/records/audit.ts';
 import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../../access/vault.ts';
+import { identitySecrets } from '../../access/identity.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
 
@@ -29,6 +39,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
   const credentials: Credential[] = [];
   const tools: Tool[] = [];
   const webhooks: Webhook[] = [];
+  const assistants: Assistant[] = [];
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
@@ -42,6 +53,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
       credentials.push(...(await firstOf(records, 'credential', id)));
       tools.push(...(await firstOf(records, 'tool', id)));
       webhooks.push(...(await firstOf(records, 'webhook', id)));
+      assistants.push(...(await firstOf(records, 'assistant', id)));
     }
     for (const place of [installation, auditOfWorkspaces]) await newestOf(records, 'audit_entry', place);
   } catch (error) {
@@ -60,6 +72,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
       secrets,
       ids,
     ),
+    checkOpening(ofIdentities, assistants.flatMap(identitySecrets), secrets, ids),
   ];
 }
 
@@ -93,6 +106,10 @@ interface Opening {
 /** A credential that does not open is one whose assistants answer 503 `assistant_unavailable`. */
 const ofCredentials: Opening = { id: 'credentials', again: 'enter them again: parley credentials update' };
 /** Calls of a tool whose signing secret does not open are `refused`. */
+const ofIdentities: Opening = {
+  id: 'identity-secrets',
+  again: 'give the links new ones: the page of the assistant in the console',
+};
 const ofTools: Opening = { id: 'signing-secrets', again: 'give the tools new ones: rotate-secret in the console' };
 /** A webhook has no rotation: its receiver needs the secret of a new one. */
 const ofWebhooks: Opening = { id: 'webhook-secrets', again: 'delete the webhooks and create them again' };

@@ -40,7 +40,7 @@ function postOf(
   { callId, arguments: values, context, span }: ToolInvocation,
   nowMs: number,
 ): ProviderPost {
-  const { assistantId, sessionId, turnId, channel, visitor, metadata, claimed } = context;
+  const { assistantId, sessionId, turnId, channel, visitor, signedVisitorId, metadata, claimed } = context;
   const data = {
     call_id: callId,
     name,
@@ -50,6 +50,8 @@ function postOf(
     turn_id: turnId,
     channel,
     visitor,
+    visitor_verified: signedVisitorId !== null,
+    visitor_id: signedVisitorId,
     metadata,
     claimed,
   };

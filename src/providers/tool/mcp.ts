@@ -29,11 +29,13 @@ export class McpTools {
     { callId, arguments: values, context, stands, span }: ToolInvocation,
     signal: AbortSignal,
   ): Promise<ToolResult> {
-    const { sessionId, visitor, claimed } = context;
+    const { sessionId, visitor, signedVisitorId, claimed } = context;
     const _meta = {
       'parley/call_id': callId,
       ...(sessionId !== null && { 'parley/session_id': sessionId }),
       'parley/visitor': visitor,
+      'parley/visitor_verified': signedVisitorId !== null,
+      'parley/visitor_id': signedVisitorId,
       ...(claimed && { 'parley/claimed': claimed }),
       ...(span?.sentTraceparent && { traceparent: span.sentTraceparent }),
     };

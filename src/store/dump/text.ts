@@ -19,6 +19,7 @@ import type {
   IdempotencyRecord,
   Key,
   LinkClock,
+  LinkIdentity,
   LinkSettings,
   Message,
   ModelSettings,
@@ -110,6 +111,7 @@ const ToolCalls = () =>
   );
 const LinkLimits = () =>
   Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
+const ReplacedSecretRow = () => Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
 const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
 
 const row = (type: DumpRow['type'], properties: Record<string, TSchema>) =>
@@ -173,6 +175,15 @@ const assistant = record('assistant', {
       limits: LinkLimits(),
       origins: Type.Array(Text()),
       feedback: Type.Optional(Type.Boolean()),
+      identity: Type.Optional(
+        Type.Object({
+          id: Name(),
+          sealed: Base64(),
+          createdAt: Seconds(),
+          replaced: Type.Optional(Type.Array(ReplacedSecretRow())),
+        } satisfies Fields<LinkIdentity>),
+      ),
+      identityRequired: Type.Optional(Type.Boolean()),
     } satisfies Fields<LinkSettings>),
   ),
   alias: Type.Optional(Nullable(Name())),
@@ -250,6 +261,7 @@ const session = record(
     link: Type.Optional(
       Type.Object({
         visitorId: Name(),
+        signed: Type.Optional(Type.Literal(true)),
         clock: Nullable(
           Type.Object({
             untilMs: Millis(),
@@ -325,6 +337,7 @@ const message = row('message', {
     toolCalls: Type.Optional(ToolCalls()),
     assistantVersion: Type.Optional(Count()),
     feedback: Type.Optional(Type.Never()),
+    visitorId: Type.Optional(Name()),
   } satisfies Fields<Message>),
 });
 
@@ -371,8 +384,6 @@ const turn = row('turn', {
     }),
   ),
 });
-
-const replacedSecret = Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
 
 /** The definition of a tool that a version contains. */
 const definition = {
@@ -444,8 +455,8 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
       } satisfies Fields<RefreshError>),
     ),
     sealed: Nullable(Base64()),
-    previous: Type.Optional(Nullable(replacedSecret)),
-    earlier: Type.Optional(Type.Array(replacedSecret)),
+    previous: Type.Optional(Nullable(ReplacedSecretRow())),
+    earlier: Type.Optional(Type.Array(ReplacedSecretRow())),
     ...stamps,
   } satisfies Fields<Tool>),
   webhook: record('webhook', {

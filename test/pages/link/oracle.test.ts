@@ -247,6 +247,7 @@ t.test(
       const use = {
         assistantId: scene.assistantId,
         visitorId,
+        isSigned: false,
         addressKey: () => 'a',
         limits: {
           minutes_per_day: null,

@@ -29,6 +29,7 @@ export const visitorOf = (
 ): VisitorUse => ({
   assistantId: scene.assistantId,
   visitorId,
+  isSigned: false,
   addressKey: (atMs) => keyAt(address, atMs),
   limits,
   placeMsMax: scene.host.placeMsMax,

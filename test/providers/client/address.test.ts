@@ -389,6 +389,7 @@ function called(http: ProviderHttp, kind: 'http' | 'mcp', url: string): Promise<
     sessionId: 's',
     turnId: 't',
     channel: 'api',
+    signedVisitorId: null,
     visitor: {},
     metadata: {},
   };

@@ -29,6 +29,7 @@ const asked: ToolInvocation = {
     sessionId: null,
     turnId: null,
     channel: 'console',
+    signedVisitorId: null,
     visitor: {},
     metadata: {},
   },

@@ -47,7 +47,7 @@ const visitor = {
   name: 'vis_a',
   channel: 'link',
   assistantIds: ['asst_a'],
-  visitor: { addressKey: () => 'somewhere' },
+  visitor: { addressKey: () => 'somewhere', signedFields: null },
 } as const;
 
 const text = 'word '.repeat(200).trim();

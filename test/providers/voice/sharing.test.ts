@@ -98,7 +98,7 @@ t.test('a caller is a key, a person, or the address of visitors', (t) => {
   });
   const visitor = (id: string, address: string): Principal => ({
     ...principal('visitor', id),
-    visitor: { addressKey: () => address },
+    visitor: { addressKey: () => address, signedFields: null },
   });
   const callers = [
     principal('key', 'key_1'),

@@ -44,9 +44,11 @@ async function holderOf(
 ): Promise<Principal> {
   const { kind, id } = holder;
   if (kind === 'person') return { workspaceId, id, kind, name: id, channel: 'console', assistantIds: null };
-  const visitor = { addressKey: addressKeyOf(head, services) };
-  if (kind === 'visitor')
-    return { workspaceId, id, kind, name: id, channel: 'link', assistantIds: [assistantId], visitor };
+  if (kind !== 'key') {
+    // A socket opens no session, which alone takes the fields.
+    const visitor = { addressKey: addressKeyOf(head, services), signedFields: kind === 'signed_visitor' ? {} : null };
+    return { workspaceId, id, kind: 'visitor', name: id, channel: 'link', assistantIds: [assistantId], visitor };
+  }
   const key = await validKey(workspaceId, id, services);
   return { workspaceId, id, kind, name: key.name, channel: 'api', assistantIds: key.assistantIds };
 }

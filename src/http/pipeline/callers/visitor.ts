@@ -13,6 +13,7 @@ import {
   type VisitorCaller,
 } from '../../request.ts';
 import type { Services } from '../../../conversation/services.ts';
+import { holds } from '../../../access/identity.ts';
 import { networkOf } from '../../../access/throttle.ts';
 import type { VisitorClaims } from '../../../access/visitor-tokens.ts';
 import type { Course } from '../reply.ts';
@@ -64,7 +65,7 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
     const assistant = await siteOf(head, params, services, course);
     const token = bearer(head);
     if (token === null) throw new Failure('invalid_token');
-    const { id, channel } = claimsOf(token, assistant, services);
+    const { id, channel, proof } = claimsOf(token, assistant, services);
     const { workspaceId, id: assistantId, channels } = assistant.record;
     if (!channels[channel]) throw unknown();
     if (noteUnnamedProxy(head, services.config)) services.log.warn(unnamedProxy);
@@ -79,7 +80,7 @@ export const byVisitorToken: CallerKind<VisitorCaller> = {
         name: id,
         channel,
         assistantIds: [assistantId],
-        visitor: { addressKey },
+        visitor: { addressKey, signedFields: holds(proof, assistant.record) ? proof!.fields : null },
       },
     };
   },
