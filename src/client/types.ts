@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'session_ended'
   | 'session_expired'
   | 'turn_in_progress'
+  | 'draft_changed'
   | 'voice_disabled'
   | 'invalid_request'
   | 'missing_visitor_fields'

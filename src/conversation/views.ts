@@ -26,6 +26,7 @@ import type {
   Webhook,
   Turn,
   UsageCounts,
+  VersionedSettings,
   Workspace,
 } from '../store/store.ts';
 import { linkLimitNames } from '../base/link-limits.ts';
@@ -44,32 +45,41 @@ export const assistantView = (assistant: Assistant) => ({
   updated_at: assistant.updatedAt,
 });
 
-/** The console sees the settings as well, but no secrets. */
-export const consoleAssistantView = (assistant: Assistant) => ({
-  ...assistantView(assistant),
-  greeting: templatesOf(assistant).greeting,
+/** The settings that a version contains, with their defaults filled in. */
+export const versionedSettingsView = (settings: VersionedSettings) => ({
   model: {
-    provider: assistant.model.provider,
-    name: assistant.model.name,
-    credential_id: assistant.model.credentialId,
-    history_tokens_max: assistant.model.historyTokensMax ?? limits.historyTokensMax,
-    system_prompt: templatesOf(assistant).prompt,
-    temperature: assistant.model.temperature,
-    output_tokens_max: assistant.model.outputTokensMax,
-    reasoning: assistant.model.reasoning ?? ('hidden' as const),
-    fallbacks: (assistant.model.fallbacks ?? []).map(({ provider, name, credentialId }) => ({
+    provider: settings.model.provider,
+    name: settings.model.name,
+    credential_id: settings.model.credentialId,
+    history_tokens_max: settings.model.historyTokensMax ?? limits.historyTokensMax,
+    system_prompt: templatesOf(settings).prompt,
+    temperature: settings.model.temperature,
+    output_tokens_max: settings.model.outputTokensMax,
+    reasoning: settings.model.reasoning ?? ('hidden' as const),
+    fallbacks: (settings.model.fallbacks ?? []).map(({ provider, name, credentialId }) => ({
       provider,
       name,
       credential_id: credentialId,
     })),
   },
-  voice: assistant.voice && {
-    provider: assistant.voice.provider,
-    name: assistant.voice.name,
-    transcription_name: assistant.voice.transcriptionName ?? null,
-    voice: assistant.voice.voice,
-    credential_id: assistant.voice.credentialId,
+  greeting: templatesOf(settings).greeting,
+  visitor_fields: settings.visitorFields,
+  voice: settings.voice && {
+    provider: settings.voice.provider,
+    name: settings.voice.name,
+    transcription_name: settings.voice.transcriptionName ?? null,
+    voice: settings.voice.voice,
+    credential_id: settings.voice.credentialId,
   },
+  max_call_seconds: settings.maxCallSeconds,
+  tool_ids: settings.toolIds ?? [],
+  tool_rounds_max: settings.toolRoundsMax ?? limits.toolRoundsMax,
+});
+
+/** The console sees the settings as well, but no secrets. */
+export const consoleAssistantView = (assistant: Assistant) => ({
+  ...assistantView(assistant),
+  ...versionedSettingsView(assistant),
   link: assistant.link && {
     slug: assistant.link.slug,
     limits: linkLimitsView(assistant.link.limits),
@@ -78,8 +88,6 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     identity: assistant.link.identity === undefined ? null : { created_at: assistant.link.identity.createdAt },
     identity_required: assistant.link.identityRequired ?? false,
   },
-  tool_ids: assistant.toolIds ?? [],
-  tool_rounds_max: assistant.toolRoundsMax ?? limits.toolRoundsMax,
   alias: assistant.alias ?? null,
 });
 

@@ -136,18 +136,20 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return this.trialRefusal(assistant, cause) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
   }
 
-  /** Applies one of the console's verbs. */
+  /** Applies one of the console's verbs. `check` throws if the record may not be changed. */
   move(
     workspaceId: string,
     id: string,
     verb: AssistantVerb,
     at: number,
     cause: Cause = nobody,
+    check?: (record: Assistant) => void,
   ): Promise<AssistantActor | null> {
     return this.change(
       workspaceId,
       id,
       (actor) => {
+        check?.(actor.record);
         const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
         return moved ? { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() } : actor.record;
       },

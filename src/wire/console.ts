@@ -327,6 +327,10 @@ export const ConsoleAssistantView = named(
     tool_ids: Type.Array(Type.String()),
     tool_rounds_max: Type.Integer(),
     alias: Nullable(Type.String()),
+    draft: Type.Object(
+      { digest: Type.String() },
+      { description: "The digest of the settings and of the tools' definitions; the `ETag` has it in quotes." },
+    ),
   }),
 );
 export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;

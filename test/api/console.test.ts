@@ -163,7 +163,7 @@ async function assistants(t: Test, house: House): Promise<void> {
   const list = `/workspaces/${house.workspaceId}/assistants`;
   const created = await house.console(list, { body: { ...settings, status: 'published', id: 'asst_x' } });
   const made = answers(t, created, 201, 'created');
-  const { id, created_at: _, updated_at: __, ...fields } = made;
+  const { id, created_at: _, updated_at: __, draft: ___, ...fields } = made;
   t.same(fields, { object: 'assistant', status: 'draft', ...settings }, 'a draft, with all its settings');
   const path = `${list}/${id}`;
   t.equal(created.headers.get('location'), `/console/api${path}`);
@@ -210,6 +210,7 @@ async function assistants(t: Test, house: House): Promise<void> {
       name: 'Bob',
       channels: { voice: true, link: true, widget: true },
       model: { ...settings.model, temperature: null },
+      draft: changed.draft,
       updated_at: changed.updated_at,
     },
     'what is not mentioned stays',

@@ -146,6 +146,7 @@ export const refusals = {
   ended: row(409, 'session_ended', 'The session has ended.'),
   expired: row(409, 'session_expired', 'The session has expired.'),
   inProgress: row(409, 'turn_in_progress', 'A turn is already in progress on this session.'),
+  draftChanged: row(409, 'draft_changed', 'The draft is not the one that `If-Match` names.', false),
   voiceDisabled: row(409, 'voice_disabled', 'Voice is off on this assistant.'),
   voiceUnavailable: row(503, 'voice_unavailable', 'Voice is not available at the moment.'),
   unavailable: row(503, 'assistant_unavailable', 'The assistant cannot answer at the moment.'),

@@ -18,7 +18,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const page = readFileSync(join(root, 'docs', 'clients.md'), 'utf8');
 
 /** Codes that no path of OpenAI's API answers with. */
-const elsewhere = ['invalid_token', 'assistant_not_found', 'invalid_range', 'message_too_long', 'role_not_permitted'];
+const elsewhere = [
+  'invalid_token',
+  'assistant_not_found',
+  'invalid_range',
+  'message_too_long',
+  'role_not_permitted',
+  'draft_changed',
+];
 
 export async function documents(t: Test, house: House): Promise<void> {
   await synthetic(house, 'call=look_up,tokens=3', {

@@ -20,14 +20,13 @@ import type {
   VoiceSettings,
 } from '../../store/store.ts';
 import { AliasTaken, SlugTaken } from '../../store/store.ts';
-import { consoleAssistantView } from '../../conversation/views.ts';
 import type { CreateAssistantBody, PatchAssistantBody } from '../../wire/wire.ts';
-import type { PageFields } from '../handlers/lists.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import { mayHave } from './tools.ts';
 import { audited } from './audit.ts';
+import { assistantReply, draftCheck, draftedView, toolReader } from './drafts.ts';
 import {
   causeByOperator,
-  listRecords,
   noContent,
   nowSeconds,
   present,
@@ -61,8 +60,19 @@ export const freshAssistant = {
   link: null,
 } satisfies Partial<Assistant>;
 
-export const listAssistants = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'assistant', consoleAssistantView);
+export async function listAssistants(request: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { catalog } = request.services.store;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const read = toolReader(request, workspaceId);
+  return list(
+    pageRequest(request.query, 'desc'),
+    async (page) => {
+      const { items, next } = await catalog.list('assistant', workspaceId, page);
+      return { items: await Promise.all(items.map((record) => draftedView(record, read))), next };
+    },
+    (view) => view,
+  );
+}
 
 export async function createAssistant(request: ConsoleRequest<unknown, CreateAssistantBody>): Promise<Reply> {
   const { body, services } = request;
@@ -83,15 +93,15 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   );
   // Other processes are notified; this one may remember the slug as unknown.
   services.host.assistants.doubt(assistant.id);
+  const { headers, ...reply } = await assistantReply(assistant, request, 201);
   return {
-    status: 201,
-    headers: { location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },
-    json: consoleAssistantView(assistant),
+    ...reply,
+    headers: { ...headers, location: `/console/api/workspaces/${workspaceId}/assistants/${assistant.id}` },
   };
 }
 
 export async function getAssistant(request: ConsoleRequest): Promise<Reply> {
-  return { status: 200, json: consoleAssistantView((await reachPathAssistant(request)).record) };
+  return assistantReply((await reachPathAssistant(request)).record, request);
 }
 
 export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssistantBody>): Promise<Reply> {
@@ -100,15 +110,19 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   await checkModel(merged(before, body, 0), request);
   await checkAlias(merged(before, body, 0), request);
   const at = nowSeconds(request);
+  const checkDraft = await draftCheck(request);
   const actor = await withNames(
     services.host.assistants.configure(
       before.workspaceId,
       before.id,
-      (record) => merged(record, body, at),
+      (record) => {
+        checkDraft(record);
+        return merged(record, body, at);
+      },
       causeByOperator(request, audited(request, 'assistant')),
     ),
   );
-  return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+  return assistantReply(present(actor, unknown()).record, request);
 }
 
 export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
@@ -123,6 +137,7 @@ export const moveAssistant =
   (verb: AssistantVerb) =>
   async (request: ConsoleRequest): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
+    const checkDraft = verb === 'publish' ? await draftCheck(request) : undefined;
     const actor = await withNames(
       request.services.host.assistants.move(
         workspaceId,
@@ -130,9 +145,10 @@ export const moveAssistant =
         verb,
         nowSeconds(request),
         causeByOperator(request, audited(request, 'assistant', verb)),
+        checkDraft,
       ),
     );
-    return { status: 200, json: consoleAssistantView(present(actor, unknown()).record) };
+    return assistantReply(present(actor, unknown()).record, request);
   };
 
 /** Waits for an assistant to be stored; rejects a slug and an alias that belong to another one. */

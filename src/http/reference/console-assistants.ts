@@ -16,11 +16,15 @@ const variables =
   '`greeting` and `model.system_prompt` may have variables, `{{NAME}}` or `{{NAME|default}}`: `visitor.FIELD`, `metadata.KEY`, `channel`, `date`, `time`, `weekday`, `assistant.name`, `session.id`; `\\{{` is a literal `{{`. `metadata.KEY` needs a default, which may be empty, and `visitor.FIELD` does unless the field is required. \
 An unknown name, a brace that does not close and a missing default are 422 `invalid_request`, and the message names the field.';
 
+const draft =
+  "`draft.digest` is another for every change of the settings that belong to the draft, its tools' definitions included; the `ETag` has it in quotes.";
+const expected = 'With `If-Match`, a draft of another digest is 409 `draft_changed`, and nothing changes.';
+
 const move = (verb: string, does: string, status: string): Record<string, OperationEntry> => ({
   [`POST ${one}/${verb}`]: {
     does: `${does} Turns in flight run on. Takes no body.`,
     repeat: 'A repeat changes nothing and returns the assistant as it is.',
-    surprises: `${unknown} There is no 409: each verb leads to its one status from every other.`,
+    surprises: `${unknown} Each verb leads to its one status from every other.${verb === 'publish' ? ` ${expected}` : ''}`,
     answer: { ...example.configured, status },
   },
 });
@@ -57,7 +61,7 @@ ${voice}`,
       answer: example.draft,
     },
     [`GET ${one}`]: {
-      does: 'Returns one assistant with its settings.',
+      does: `Returns one assistant with its settings. ${draft}`,
       surprises: unknown,
       answer: example.configured,
     },
@@ -65,7 +69,7 @@ ${voice}`,
       does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (the \`provider\` of \`voice\` is required where there were no voice settings); \
 \`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their \`max_call_seconds\`.`,
       repeat: 'A repeat changes nothing but `updated_at`.',
-      surprises: `${settings} ${unknown}`,
+      surprises: `${settings} ${unknown} ${expected}`,
       body: { model: { temperature: 0 }, max_call_seconds: 1800 },
       answer: {
         ...example.configured,

@@ -86,7 +86,7 @@ export const settings = {
 };
 
 /** The assistant that operators see: with the settings that are never shown to an API key. */
-export const configured = { ...assistant, ...settings };
+export const configured = { ...assistant, ...settings, draft: { digest: 'Wq0Wn9pZ3nQ6v0mXb6m1k0Yc2hA' } };
 export const draft = { ...configured, status: 'draft', updated_at: assistant.created_at };
 
 export const key = {

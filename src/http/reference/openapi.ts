@@ -169,7 +169,8 @@ function queryParameter(name: string, required: boolean, { description, ...schem
 }
 
 /** A client may ask whether its cached answer is still current. */
-const isTagged = ({ success }: Route): boolean => success.headers?.includes('ETag') ?? false;
+const isTagged = ({ caller, success }: Route): boolean =>
+  caller !== 'operator' && (success.headers?.includes('ETag') ?? false);
 
 function headerParameters(route: Route, entry: OperationEntry | undefined): Json[] {
   const names = {
@@ -177,6 +178,7 @@ function headerParameters(route: Route, entry: OperationEntry | undefined): Json
     'X-Conversation-Id':
       route.path === '/v1/chat/completions' && 'At most 128 printable ASCII characters: the conversation that goes on.',
     'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
+    'If-Match': route.errors.includes('draft_changed') && 'The `ETag` of the draft that the change is based on.',
     'If-None-Match': isTagged(route) && 'An `ETag` of an earlier answer.',
   };
   return Object.entries(names)

@@ -133,19 +133,19 @@ export const consoleRoutes: readonly Route[] = [
   operator('POST', `${inWorkspace}/assistants`, 'assistants.write', assistants.createAssistant, {
     summary: 'Creates an assistant as a draft.',
     body: wire.CreateAssistantBody,
-    success: json(wire.ConsoleAssistantView, 'The assistant.', 201, ['Location']),
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 201, ['Location', 'ETag']),
     errors: consoleErrors,
   }),
   operator('GET', `${inWorkspace}/assistants/{id}`, 'assistants.read', assistants.getAssistant, {
     summary: 'Fetches an assistant.',
-    success: json(wire.ConsoleAssistantView, 'The assistant.'),
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
     errors: assistantErrors,
   }),
   operator('PATCH', `${inWorkspace}/assistants/{id}`, 'assistants.write', assistants.patchAssistant, {
     summary: 'Changes an assistant.',
     body: wire.PatchAssistantBody,
-    success: json(wire.ConsoleAssistantView, 'The assistant.'),
-    errors: assistantErrors,
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
+    errors: [...assistantErrors, 'draft_changed'],
   }),
   operator('DELETE', `${inWorkspace}/assistants/{id}`, 'assistants.write', assistants.deleteAssistant, {
     summary: 'Deletes an assistant.',
@@ -176,8 +176,8 @@ export const consoleRoutes: readonly Route[] = [
   ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>
     operator('POST', `${inWorkspace}/assistants/{id}/${verb}`, 'assistants.write', assistants.moveAssistant(verb), {
       summary: `${moves[verb]} an assistant.`,
-      success: json(wire.ConsoleAssistantView, 'The assistant.'),
-      errors: assistantErrors,
+      success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
+      errors: verb === 'publish' ? [...assistantErrors, 'draft_changed'] : assistantErrors,
     }),
   ),
   operator('GET', `${inWorkspace}/keys`, 'keys.read', keys.listKeys, {

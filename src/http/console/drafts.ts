@@ -1,0 +1,48 @@
+/** Answers with the draft of an assistant, and the check of the draft that a change is based on (contract 20). */
+import { isExpected } from '../../base/etag.ts';
+import { Failure } from '../../base/errors.ts';
+import { draftDigest, toolsOf, type ReadTool } from '../../conversation/draft.ts';
+import { consoleAssistantView } from '../../conversation/views.ts';
+import type { Assistant } from '../../store/store.ts';
+import type { Reply } from '../request.ts';
+import type { ConsoleRequest } from './common.ts';
+
+/** Reads tools of a workspace from the store, each once. */
+export function toolReader({ services }: Pick<ConsoleRequest, 'services'>, workspaceId: string): ReadTool {
+  const reads = new Map<string, ReturnType<ReadTool>>();
+  const read = async (id: string) => (await services.store.catalog.read('tool', workspaceId, id))?.record ?? null;
+  return (id) => {
+    const begun = reads.get(id) ?? read(id);
+    reads.set(id, begun);
+    return begun;
+  };
+}
+
+export const draftedView = async (record: Assistant, read: ReadTool) => ({
+  ...consoleAssistantView(record),
+  draft: { digest: draftDigest(record, await toolsOf(record, read)) },
+});
+
+/** The answer with an assistant: its tag is the digest of its draft. */
+export async function assistantReply(record: Assistant, request: ConsoleRequest, status = 200): Promise<Reply> {
+  const view = await draftedView(record, toolReader(request, record.workspaceId));
+  return { status, headers: { etag: tagOf(view.draft.digest) }, json: view };
+}
+
+/**
+ * Returns the check that a change of the path's assistant makes within its step: it throws 409 `draft_changed` if the
+ * draft is not the one that `If-Match` names.
+ */
+export async function draftCheck(request: ConsoleRequest<unknown, unknown>): Promise<(record: Assistant) => void> {
+  const { head, params, services } = request;
+  if (head.headers('if-match').length === 0) return () => {};
+  const workspaceId = params.w!;
+  // The record is read from the store: the tools of a cached one may be others.
+  const stored = await services.store.catalog.read('assistant', workspaceId, params.id!);
+  const tools = await toolsOf(stored?.record ?? {}, toolReader(request, workspaceId));
+  return (record) => {
+    if (!isExpected(head, tagOf(draftDigest(record, tools)))) throw new Failure('draft_changed');
+  };
+}
+
+const tagOf = (digest: string): string => `"${digest}"`;
