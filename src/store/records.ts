@@ -4,7 +4,7 @@
  */
 import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
-import type { AuditedStep, AuditEntry } from './records/audit.ts';
+import type { AuditedStep, AuditEntry, AuditPlace } from './records/audit.ts';
 import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';
 import type { LinkSettings, SessionLink, TurnLink } from './records/link.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
@@ -451,6 +451,7 @@ export interface CatalogRecords {
   sign_in_link: SignInLink;
   person: PersonRecord;
   audit_entry: AuditEntry;
+  audit_place: AuditPlace;
   assistant_version: AssistantVersion;
 }
 export type CatalogKind = keyof CatalogRecords;

@@ -168,6 +168,9 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'rows of the audit outlast their workspace, its removal has a row, and no other place shows them': [
     'an audit that is removed with its workspace',
   ],
+  'a row of the audit is found by its place, whichever step has stored it': [
+    'rows of the audit whose places are forgotten',
+  ],
   'sessions are listed by the visitor who holds them': ['a listing of all visitors'],
   'sessions past retention go with all they hold, and no others': [
     'a sweep that does not look again',

@@ -69,7 +69,7 @@ export class EmbeddedCatalog implements Catalog {
         this.#putAlias(draft, record as Assistant);
       }
       draft.put(key, { record, version: 1 });
-      putAudit(draft, audit);
+      putAudit(draft, kind === 'audit_entry' ? (record as AuditEntry) : audit);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       if (kind === 'key') putPublicKey(draft, record as Key);
       if (kind === 'webhook') this.#webhooks.putIn(draft, record as Webhook);

@@ -1,19 +1,15 @@
 /**
  * The audit (contract 22): one row for each change that a person makes in the console, stored in the step that makes
- * the change. A row is therefore stored where the changed record is, in the same slot of a Redis Cluster; a list merges
- * these places by the ids of the rows, which ascend with time.
+ * the change. A row is therefore stored where the changed record is, in the same slot of a Redis Cluster; an index has
+ * the places of all rows by their ids, which ascend with time.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { secondsOf, type Clock } from '../../base/clock.ts';
+import { atTurnEnd, type Clock } from '../../base/clock.ts';
 import { timeText } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { installation } from '../records.ts';
-import { auditOfWorkspaces, type AuditChange, type AuditEntry } from '../records/audit.ts';
+import { auditIndex, auditOfWorkspaces, type AuditChange, type AuditEntry } from '../records/audit.ts';
 import type { Page, PageRequest, Store } from '../store.ts';
-import { recordsOf } from './catalog.ts';
-
-/** Places of the audit that are read at once. */
-const auditPlacesAtOnce = 20;
 
 /** Fields that say which object it is, or that change with each save. */
 const unlisted: readonly string[] = ['object', 'id', 'workspace_id', 'created_at', 'updated_at'];
@@ -48,16 +44,22 @@ export interface AuditFilter {
 
 type Catalog = Pick<Store, 'catalog'>['catalog'];
 
-/** Reads a page of the audit. Each look reads a bounded number of rows; the page may need several looks. */
+/** Maximum number of rows that one request reads: a filter that fits few rows gets a shorter page with its cursor. */
+const rowsReadMax = 5_000;
+
+/** Reads a page of the audit. It has fewer rows than requested where the filter leaves out more than one request reads. */
 export async function listAudit(catalog: Catalog, filter: AuditFilter, page: PageRequest): Promise<Page<AuditEntry>> {
-  const places = filter.workspaceId === null ? await placesOf(catalog) : await placesOfWorkspace(filter.workspaceId);
+  const { workspaceId } = filter;
+  const read = (wanted: PageRequest): Promise<Page<AuditEntry>> =>
+    workspaceId === null ? readAll(catalog, wanted) : readOfWorkspace(catalog, workspaceId, wanted);
   const matches = (entry: AuditEntry): boolean =>
-    (filter.workspaceId === null || entry.inWorkspaceId === filter.workspaceId) &&
+    (workspaceId === null || entry.inWorkspaceId === workspaceId) &&
     (filter.by === null || entry.by.id === filter.by || entry.by.name === filter.by) &&
     (filter.objectId === null || entry.objectId === filter.objectId);
   const found: AuditEntry[] = [];
-  for (let after = page.after; ;) {
-    const { items, next } = await readMerged(catalog, places, { ...page, after, limit: limits.listMax });
+  let { after } = page;
+  for (let looked = 0; looked < rowsReadMax; looked += limits.listMax) {
+    const { items, next } = await read({ ...page, after, limit: limits.listMax });
     for (const entry of items) {
       if (!matches(entry)) continue;
       if (found.length === page.limit) return { items: found, next: found.at(-1)!.id };
@@ -65,58 +67,48 @@ export async function listAudit(catalog: Catalog, filter: AuditFilter, page: Pag
     }
     if (next === null) return { items: found, next: null };
     after = next;
+    // An embedded store answers within the turn of the event loop; other work runs between reads.
+    await new Promise<void>((resolve) => atTurnEnd(resolve));
   }
+  return { items: found, next: after };
 }
 
-async function readMerged(catalog: Catalog, places: readonly string[], page: PageRequest): Promise<Page<AuditEntry>> {
-  const sign = page.order === 'asc' ? 1 : -1;
-  let merged: AuditEntry[] = [];
-  let more = false;
-  for (let first = 0; first < places.length; first += auditPlacesAtOnce) {
-    const pages = await Promise.all(
-      places.slice(first, first + auditPlacesAtOnce).map((place) => catalog.list('audit_entry', place, page)),
-    );
-    merged = [...merged, ...pages.flatMap(({ items }) => items)].sort((one, other) =>
-      one.id < other.id ? -sign : sign,
-    );
-    more ||= merged.length > page.limit || pages.some(({ next }) => next !== null);
-    merged = merged.slice(0, page.limit);
-  }
-  return { items: merged, next: more ? merged.at(-1)!.id : null };
-}
-
-/** The places that may have rows of a workspace: also changes of people for it, and its own creation and removal. */
-const placesOfWorkspace = async (workspaceId: string): Promise<string[]> => [
-  workspaceId,
-  auditOfWorkspaces,
-  installation,
-];
-
-/** Every place with rows: also each removed workspace, whose removal is a row that outlives its others. */
-async function placesOf(catalog: Catalog): Promise<string[]> {
-  const places = new Set<string>([installation, auditOfWorkspaces]);
-  for await (const { id } of recordsOf(catalog, 'workspace', '')) places.add(id);
-  for await (const { objectType, objectId } of recordsOf(catalog, 'audit_entry', auditOfWorkspaces))
-    if (objectType === 'workspace') places.add(objectId);
-  return [...places];
+/** Reads rows of all places by the index, at the same cost for any number of workspaces. */
+async function readAll(catalog: Catalog, page: PageRequest): Promise<Page<AuditEntry>> {
+  const { items, next } = await catalog.list('audit_place', auditIndex, page);
+  const rows = await Promise.all(items.map(({ place, id }) => catalog.read('audit_entry', place, id)));
+  return { items: rows.flatMap((row) => (row === null ? [] : [row.record])), next };
 }
 
 /**
- * Removes rows that are older than they are kept, at most so many in one call; resolves with whether rows may be left.
- * The rows about workspaces come last: they name the places of removed ones.
+ * Reads rows of the three places that may have rows of a workspace: the workspace, the changes of people, and the
+ * changes of workspaces.
+ */
+async function readOfWorkspace(catalog: Catalog, workspaceId: string, page: PageRequest): Promise<Page<AuditEntry>> {
+  const sign = page.order === 'asc' ? 1 : -1;
+  const places = [workspaceId, auditOfWorkspaces, installation];
+  const pages = await Promise.all(places.map((place) => catalog.list('audit_entry', place, page)));
+  const merged = pages.flatMap(({ items }) => items).sort((one, other) => (one.id < other.id ? -sign : sign));
+  const items = merged.slice(0, page.limit);
+  const hasMore = merged.length > page.limit || pages.some(({ next }) => next !== null);
+  return { items, next: hasMore ? items.at(-1)!.id : null };
+}
+
+/**
+ * Removes rows that are older than they are kept, at most so many in one call; resolves with whether such rows may be
+ * left. A row goes before its place, so that the next sweep finds a row that is left.
  */
 export async function sweepAudit(catalog: Catalog, clock: Pick<Clock, 'now'>): Promise<boolean> {
-  const oldest = clock.now() - limits.auditDays * 86_400_000;
-  const first = `aud_${timeText(oldest)}`;
-  let left: number = limits.scanRowsMax;
-  const places = (await placesOf(catalog)).filter((place) => place !== auditOfWorkspaces);
-  for (const place of [...places, auditOfWorkspaces]) {
-    const { items } = await catalog.list('audit_entry', place, { limit: left, after: null, order: 'asc' });
-    for (const { id, at } of items) {
-      if (id >= first && at >= secondsOf(oldest)) break;
-      await catalog.remove('audit_entry', place, id);
-      if (--left === 0) return true;
-    }
+  const oldest = `aud_${timeText(clock.now() - limits.auditDays * 86_400_000)}`;
+  const { items, next } = await catalog.list('audit_place', auditIndex, {
+    limit: limits.scanRowsMax,
+    after: null,
+    order: 'asc',
+  });
+  const old = items.filter(({ id }) => id < oldest);
+  for (const { id, place } of old) {
+    await catalog.remove('audit_entry', place, id);
+    await catalog.remove('audit_place', auditIndex, id);
   }
-  return false;
+  return old.length === items.length && next !== null;
 }

@@ -4,6 +4,25 @@ import type { Role } from '../../base/roles.ts';
 /** The place of the audit rows about workspaces themselves, which are stored with the list of workspaces. */
 export const auditOfWorkspaces = 'workspaces';
 
+/** The place of the index of all rows. */
+export const auditIndex = 'audit';
+
+/**
+ * The place of a row, by the row's id: the index of all rows. On Redis it is stored before the row, on another shard,
+ * and the row may be missing.
+ */
+export interface AuditPlace {
+  readonly id: string;
+  readonly workspaceId: typeof auditIndex;
+  readonly place: string;
+}
+
+export const auditPlaceOf = ({ id, workspaceId }: AuditEntry): AuditPlace => ({
+  id,
+  workspaceId: auditIndex,
+  place: workspaceId,
+});
+
 /** A step of a conversation that a person takes in the console. */
 export interface AuditedStep {
   readonly action: 'create' | 'message' | 'end' | 'abort';

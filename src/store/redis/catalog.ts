@@ -23,7 +23,7 @@ import {
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
 import { aliasKeyOf, keptAlias } from '../records.ts';
-import { auditFields } from './audit.ts';
+import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -48,6 +48,7 @@ export class RedisCatalog implements Catalog {
   readonly #ids: Ids;
   readonly #calling: Registry;
   readonly #slugs: RedisSlugs;
+  readonly #audit: RedisAudit;
 
   /** `calling`: the list on which a workspace is registered before a webhook is stored in it. */
   constructor(link: RedisLink, roots: Roots, ids: Ids, calling: Registry) {
@@ -55,6 +56,7 @@ export class RedisCatalog implements Catalog {
     this.#roots = roots;
     this.#ids = ids;
     this.#calling = calling;
+    this.#audit = new RedisAudit(link, roots);
     this.#slugs = new RedisSlugs(link, roots, ids, ({ workspaceId, id }) => this.read('assistant', workspaceId, id));
   }
 
@@ -78,6 +80,8 @@ export class RedisCatalog implements Catalog {
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
       await this.#slugs.claim(slug, record as Assistant);
     }
+    const row = kind === 'audit_entry' ? (record as AuditEntry) : audit;
+    if (row !== undefined) await this.#audit.note(row);
     const fields = {
       kind,
       id: part(record.id),
@@ -136,6 +140,7 @@ export class RedisCatalog implements Catalog {
     named = unnamed,
     made?: AssistantVersion,
   ): Promise<number | null> {
+    if (audit !== undefined) await this.#audit.note(audit);
     const workspaceId = workspaceOf(record);
     const fields = {
       kind,
@@ -186,6 +191,7 @@ export class RedisCatalog implements Catalog {
 
   /** Removes a key before its public id, so that it is rejected already between the two steps. */
   async remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean> {
+    if (audit !== undefined) await this.#audit.note(audit);
     const fields = {
       kind,
       id: part(id),

@@ -8,7 +8,7 @@ import { unpackRow } from '../codec.ts';
 import type { ErasedCounts, ErasedTraces, Erasure, ErasureStore } from '../parts/erasures.ts';
 import { sessionsNamedIn } from '../records.ts';
 import type { AuditEntry, IdempotencyRecord } from '../store.ts';
-import { auditFields } from './audit.ts';
+import { auditFields, RedisAudit } from './audit.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
@@ -23,6 +23,7 @@ export class RedisErasures implements ErasureStore {
   readonly #roots: Roots;
   readonly #erasing: Registry;
   readonly #ids: Ids;
+  readonly #audit: RedisAudit;
 
   /** `erasing`: the list of workspaces with erasures. */
   constructor(link: RedisLink, roots: Roots, erasing: Registry, ids: Ids) {
@@ -30,10 +31,12 @@ export class RedisErasures implements ErasureStore {
     this.#roots = roots;
     this.#erasing = erasing;
     this.#ids = ids;
+    this.#audit = new RedisAudit(link, roots);
   }
 
   async begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<void> {
     const { workspaceId, id } = erasure;
+    if (audit !== undefined) await this.#audit.note(audit);
     await this.#erasing.register(workspaceId);
     await this.#link.runDurable('begin-erasure', this.#roots.workspace(workspaceId), {
       erasure: fieldOf(erasure),

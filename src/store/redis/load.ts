@@ -16,6 +16,7 @@ import type {
 } from '../dump.ts';
 import { packMove } from '../moves.ts';
 import { aliasKeyOf } from '../records.ts';
+import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
 import { progressOf } from './importing.ts';
@@ -81,14 +82,16 @@ export class RedisTarget implements DumpTarget {
 
   /**
    * Whether the store holds anything: every row belongs to a workspace that exists, is being removed, or is registered
-   * with holdings.
+   * with holdings, or is of the audit.
    */
   async #holdsRows(): Promise<boolean> {
     const { workspaces, registry } = this.#roots;
+    const audit = this.#roots.workspace(auditIndex);
     const counts = [
       [workspaces, 'ZCARD', `${workspaces}:workspace:ids`],
       [workspaces, 'SCARD', `${workspaces}:removals`],
       [registry, 'ZCARD', `${registry}:active`],
+      [audit, 'ZCARD', `${audit}:audit_place:ids`],
     ] as const;
     const sizes = await Promise.all(counts.map(([root, command, key]) => this.#link.send(root, command, key)));
     return sizes.some((count) => count !== 0);
@@ -153,6 +156,10 @@ export class RedisTarget implements DumpTarget {
         return;
       }
       case 'audit':
+        await this.#record(this.#roots.workspace(auditIndex), 'audit_place', {
+          record: auditPlaceOf(row.record),
+          version: 1,
+        });
         return this.#record(this.#roots.workspace(row.record.workspaceId), 'audit_entry', { ...row, version: 1 });
     }
   }

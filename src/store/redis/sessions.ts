@@ -21,7 +21,7 @@ import type {
 } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
-import { auditFields } from './audit.ts';
+import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -39,6 +39,7 @@ export class RedisSessions implements SessionStore {
   readonly #registry: Registry;
   readonly #ids: Ids;
   readonly #transcript: RedisTranscript;
+  readonly #audit: RedisAudit;
 
   constructor(link: RedisLink, roots: Roots, registry: Registry, ids: Ids) {
     this.#link = link;
@@ -46,10 +47,12 @@ export class RedisSessions implements SessionStore {
     this.#registry = registry;
     this.#ids = ids;
     this.#transcript = new RedisTranscript(link, roots);
+    this.#audit = new RedisAudit(link, roots);
   }
 
   async create(step: CreateSession): Promise<CreatedSession> {
     const { session, greeting, earlier = [], remember, trialsMax, nowMs } = step;
+    if (step.audit !== undefined) await this.#audit.note(step.audit);
     await this.#registry.register(session.workspaceId);
     const answer = await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
@@ -92,6 +95,7 @@ export class RedisSessions implements SessionStore {
     nowMs = 0,
     audit?: AuditEntry,
   ): Promise<number | null> {
+    if (audit !== undefined) await this.#audit.note(audit);
     const root = this.#roots.workspace(session.workspaceId);
     const fields = {
       session: part(session.id),

@@ -30,7 +30,7 @@ import { setMsMin, type StoreClock } from '../clock.ts';
 import { endedCalls, hasEnded } from '../records/tools.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
-import { auditFields } from './audit.ts';
+import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -71,6 +71,7 @@ export class RedisTurns implements TurnStore {
   /** The time of Redis, where it is known. */
   readonly #time: StoreClock | undefined;
   readonly #transcript: RedisTranscript;
+  readonly #audit: RedisAudit;
 
   /** `registries`: the lists on which a workspace is registered before a turn begins in it. */
   constructor(
@@ -88,10 +89,12 @@ export class RedisTurns implements TurnStore {
     this.#clock = clock;
     this.#time = time;
     this.#transcript = new RedisTranscript(link, roots);
+    this.#audit = new RedisAudit(link, roots);
   }
 
   async begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, owner, nowMs } = step;
+    if (step.audit !== undefined) await this.#audit.note(step.audit);
     // Nearly always there is nothing to wait for, and each `await` delays a turn's first text.
     const missing = this.#registries.filter((registry) => !registry.has(session.workspaceId));
     if (missing.length > 0) await Promise.all(missing.map((registry) => registry.register(session.workspaceId)));
@@ -206,6 +209,7 @@ export class RedisTurns implements TurnStore {
     nowMs: number,
     audit?: AuditEntry,
   ): Promise<boolean> {
+    if (audit !== undefined) await this.#audit.note(audit);
     const lease = leaseUntilMs - nowMs;
     const fields = {
       session: part(sessionId),
@@ -225,6 +229,7 @@ export class RedisTurns implements TurnStore {
 
   async finish(step: FinishTurn): Promise<Finished> {
     const { session, turn, tail, cutAt = 0 } = step;
+    if (step.audit !== undefined) await this.#audit.note(step.audit);
     const answer = await this.#place([tail.position, cutAt], () =>
       this.#link.runDurable('finish-turn', this.#roots.workspace(session.workspaceId), {
         session: part(session.id),

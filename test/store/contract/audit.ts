@@ -2,6 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict';
 import { installation } from '../../../src/store/records.ts';
 import type { AuditEntry, Session } from '../../../src/store/store.ts';
+import { listAudit } from '../../../src/store/parts/audit.ts';
 import type { Case } from '../contract.ts';
 import {
   api,
@@ -183,6 +184,31 @@ export const auditCases: readonly Case[] = [
       const ofWorkspaces = await rowsOf(scene, 'workspaces');
       equal(ofWorkspaces.filter(({ objectId }) => objectId === workspaceId).length, 2);
       for (const place of [installation, ids.make('wks')]) deepEqual(await rowsOf(scene, place), []);
+    },
+  },
+  {
+    name: 'a row of the audit is found by its place, whichever step has stored it',
+    async run(scene) {
+      const { store, workspaceId, nowMs } = scene;
+      const rows: AuditEntry[] = [];
+      const row = (place = workspaceId): AuditEntry => (rows.push(auditRow(place)), rows.at(-1)!);
+      await store.catalog.create('key', key(workspaceId), undefined, row());
+      await store.catalog.create('audit_entry', row(installation));
+      await store.catalog.replace('key', key(workspaceId), 7, undefined, auditRow(workspaceId));
+      const session = trial(scene);
+      await store.sessions.create(scene.createStep({ session, audit: row() }));
+      await store.sessions.save({ ...session, messageCount: 1 }, at(1), undefined, [], nowMs, row());
+      const turn = await scene.streaming({ audit: row() });
+      await store.turns.requestStop(turn.place, 'aborted', nowMs + 60_000, nowMs, row());
+      await store.turns.finish(turn.finishStep({ audit: row() }));
+      await store.erasures.begin({ workspaceId, kind: 'session', id: session.id }, nowMs, row());
+      const filter = { workspaceId: null, by: null, objectId: null };
+      const { items } = await listAudit(store.catalog, filter, page());
+      deepEqual(
+        items.filter(({ id }) => rows.some((each) => each.id === id)),
+        rows,
+      );
+      equal(items.length, rows.length, 'a step that changed nothing has no row');
     },
   },
 ];

@@ -40,7 +40,10 @@ export const picked = <T>(known: readonly T[], pick: number): T | undefined =>
 export const chosen = <T>(list: readonly T[], which: number): T => list[which % list.length]!;
 
 /** Records in no workspace are left out: they are stored like a credential. */
-type DrawnKind = Exclude<CatalogKind, 'sign_in' | 'sign_in_link' | 'person' | 'audit_entry' | 'assistant_version'>;
+type DrawnKind = Exclude<
+  CatalogKind,
+  'sign_in' | 'sign_in_link' | 'person' | 'audit_entry' | 'audit_place' | 'assistant_version'
+>;
 const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
 const prefixes = {
   workspace: 'wks',

@@ -1,4 +1,4 @@
--- Loads a catalog record from an export.
+-- Stores a catalog record, from an export or for an index, and notifies nobody.
 -- KEYS: the root of the kind.
 -- ARGV: kind, id, record, version, alias, wants.
 -- Answer: 1.
