@@ -7,6 +7,7 @@ import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
 import { flows } from './flows.ts';
 import { liveLists } from './live-lists.ts';
+import { modelSettings } from './model-settings.ts';
 import { navigation } from './navigation.ts';
 import { everyPage } from './pages.ts';
 import { people } from './people.ts';
@@ -23,6 +24,7 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('navigation moves focus and titles', (t) => navigation(t, console, full));
   await t.test('turns appear on the page while they run', (t) => turns(t, console));
   await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
+  await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));
   await t.test('tools are added, tried and removed', (t) => theTools(t, console));
   await t.test('live lists show sessions that arrive', (t) => liveLists(t, console));
   await t.test('the live page stays usable with crowds of actors', (t) => crowds(t, console));

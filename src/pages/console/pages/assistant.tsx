@@ -135,7 +135,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
                 </button>
                 {dirty && assistant !== null && (
                   <button type="button" class="quiet" onClick={() => setDraft(saved)}>
-                    Discard<span class="wide"> changes</span>
+                    Discard<span class="wide">{'\u00a0'}changes</span>
                   </button>
                 )}
                 <span class="note" role="status">

@@ -14,15 +14,19 @@ export interface VisitorField {
   readonly required: boolean;
 }
 
-export interface AssistantDraft {
+export interface ModelDraft {
+  readonly provider: string;
+  readonly model: string;
+  readonly credential: string;
+}
+
+export interface AssistantDraft extends ModelDraft {
   readonly name: string;
   readonly description: string;
   readonly greeting: string;
   readonly alias: string;
   readonly maxCall: string;
-  readonly provider: string;
-  readonly model: string;
-  readonly credential: string;
+  readonly fallbacks: readonly ModelDraft[];
   readonly historyTokens: string;
   readonly systemPrompt: string;
   readonly temperature: string;
@@ -64,6 +68,7 @@ export const emptyDraft: AssistantDraft = {
     provider: 'scripted',
     model: 'scripted',
     credential: '',
+    fallbacks: [],
     historyTokens: '',
     systemPrompt: '',
     temperature: '',
@@ -103,6 +108,11 @@ export function draftOf({
       provider: model.provider,
       model: model.name,
       credential: text(model.credential_id),
+      fallbacks: model.fallbacks.map(({ provider, name, credential_id: id }) => ({
+        provider,
+        model: name,
+        credential: text(id),
+      })),
       historyTokens: text(model.history_tokens_max),
       systemPrompt: text(model.system_prompt),
       temperature: text(model.temperature),
@@ -171,6 +181,11 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
       provider: draft.provider,
       name: draft.model,
       credential_id: orNull(draft.credential),
+      fallbacks: draft.fallbacks.map(({ provider, model, credential }) => ({
+        provider,
+        name: model,
+        credential_id: orNull(credential),
+      })),
       history_tokens_max: numberOrNull(draft.historyTokens),
       system_prompt: orNull(draft.systemPrompt),
       temperature: numberOrNull(draft.temperature),

@@ -5,9 +5,11 @@ import { plural } from '../format.ts';
 import type { Credential, Tool } from '../types.ts';
 import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
 import { durationPattern } from './duration.ts';
+import { FallbackForm } from './fallback-form.tsx';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
 import { LinkForm, WidgetForm } from './link-form.tsx';
 import type { LinkUse } from './link-use.ts';
+import { isEmbedded, ModelFields } from './model-fields.tsx';
 import { hasVariables, PromptPreview } from './prompt-preview.tsx';
 import { LinkOnSite, WidgetOnSite, type OnSiteOptions } from './on-site.tsx';
 import { sections, type Section } from './assistant-sections.ts';
@@ -23,12 +25,6 @@ interface Options extends FormOptions {
 
 const variablesNote =
   'Variables: {{visitor.FIELD|default}}, {{metadata.KEY|default}}, {{channel}}, {{date}}, {{time}}, {{weekday}}, {{assistant.name}}, {{session.id}}.';
-
-const providers = [
-  ['scripted', 'Embedded, rule-based: for trying things out'],
-  ['openai', 'OpenAI, or any endpoint of its kind'],
-  ['anthropic', 'Anthropic'],
-] as const;
 
 /** All sections are in the form, and one is shown: what is typed in the others stays, and is checked with it. */
 export function AssistantForm({
@@ -97,37 +93,10 @@ const General = (options: Options) => (
 );
 
 function Model(options: Options) {
-  const { draft, change, credentials, voice } = options;
-  const known = providers.some(([name]) => name === draft.provider);
-  const choices = known ? providers : [...providers, [draft.provider, draft.provider] as const];
-  const usable = credentials.filter(({ kind, provider }) => kind === 'model' && provider === draft.provider);
-  const isEmbedded = draft.provider === 'scripted';
-  const choose = (provider: string) =>
-    change({
-      provider,
-      credential: '',
-      model: provider === 'scripted' ? 'scripted' : draft.provider === 'scripted' ? '' : draft.model,
-    });
+  const { draft, change, credentials, failure, voice } = options;
   return (
     <>
-      <Choice label="Provider" {...bound(options, 'provider', 'model.provider')} onValue={choose} choices={choices} />
-      {!isEmbedded && (
-        <div class="pair">
-          <Input
-            label="Model"
-            required
-            {...bound(options, 'model', 'model.name')}
-            spellcheck={false}
-            autocomplete="off"
-          />
-          <Choice
-            label="Credential"
-            {...bound(options, 'credential', 'model.credential_id')}
-            choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]}
-            note={usable.length === 0 ? <a href={inWorkspace('credentials')}>Enter one first</a> : undefined}
-          />
-        </div>
-      )}
+      <ModelFields model={draft} change={change} credentials={credentials} path="model." failure={failure} />
       <Area
         label="System prompt"
         rows={6}
@@ -137,7 +106,7 @@ function Model(options: Options) {
       {voice.assistant !== null && (hasVariables(draft.systemPrompt) || hasVariables(draft.greeting)) && (
         <PromptPreview assistant={voice.assistant} draft={draft} />
       )}
-      {!isEmbedded && (
+      {!isEmbedded(draft) && (
         <div class="pair">
           <Input
             label="Max history tokens"
@@ -173,6 +142,12 @@ function Model(options: Options) {
           />
         </div>
       )}
+      <FallbackForm
+        fallbacks={draft.fallbacks}
+        change={(fallbacks) => change({ fallbacks })}
+        credentials={credentials}
+        failure={failure}
+      />
     </>
   );
 }
