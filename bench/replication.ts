@@ -101,7 +101,7 @@ export async function prices(abreast: number, rounds: number, turns: number): Pr
   );
   const opened: Awaited<ReturnType<typeof openStore>>[] = [];
   try {
-    while (!(await primary.command('INFO', 'replication')).includes('state=online'));
+    await primary.replies('state=online', 'INFO', 'replication');
     for (const durability of durabilities) opened.push(await openStore(primary.url, { durability }));
     const found = durabilities.map((): Round[] => []);
     for (const { store } of opened) await round(store, [], abreast, abreast);

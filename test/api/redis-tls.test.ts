@@ -114,7 +114,7 @@ t.test('Redis Cluster over TLS', { skip }, async (t) => {
     'yes',
   );
   await redis.server.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
-  while (!(await redis.server.command('CLUSTER', 'INFO')).includes('cluster_state:ok'));
+  await redis.server.replies('cluster_state:ok', 'CLUSTER', 'INFO');
   const env = {
     ...settings,
     PARLEY_STORE: redis.url.replace('rediss:', 'rediss-cluster:'),

@@ -83,7 +83,7 @@ t.test('a dump of a running Redis is restored', withoutRedis, async (t) => {
   t.teardown(() => redis.stop());
   const holds = await used(await onRedis(t, redis));
   await redis.command('BGSAVE');
-  while (!/rdb_bgsave_in_progress:0/.test(await redis.command('INFO', 'persistence')));
+  await redis.replies('rdb_bgsave_in_progress:0', 'INFO', 'persistence');
   t.match(await redis.command('INFO', 'persistence'), /rdb_last_bgsave_status:ok/);
   const of = async (name: string): Promise<string> => (await redis.command('CONFIG', 'GET', name)).split('\n')[1]!;
   const folder = await temporaryFolder(t);

@@ -29,7 +29,7 @@ async function pair(t: Owner): Promise<{ primary: RedisServer; replica: RedisSer
     replica.signal('SIGCONT');
     await Promise.all([primary.stop(), replica.stop()]);
   });
-  while (!(await primary.command('INFO', 'replication')).includes('state=online')) await replica.command('PING');
+  await primary.replies('state=online', 'INFO', 'replication');
   return { primary, replica };
 }
 

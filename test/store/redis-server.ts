@@ -11,11 +11,15 @@ import { freePort } from '../../bench/harness/process.ts';
 import { connectOnce } from '../../src/store/redis/connection/client.ts';
 import { textOfReply, type RedisReply } from '../../src/store/redis/reply.ts';
 import { environment, whyMissing } from '../installed.ts';
+import { redisCommand } from './redis-command.ts';
 
 /** Reason for which no Redis can be tested on, or null. */
 export const whyNoRedis = (): string | null => whyMissing('redis-server');
 
 const startsMax = 5;
+
+/** Milliseconds between two looks at a server. */
+const pollMs = 20;
 
 /** A cluster's bus listens this far above the port of the server. */
 const clusterBus = 10_000;
@@ -83,7 +87,10 @@ export class RedisServer {
    */
   async run(extra: Readonly<Record<string, string>> = {}): Promise<void> {
     this.launch(extra);
-    while (!(await this.#answers())) if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
+    while (!(await this.#answers())) {
+      if (this.#process.exitCode !== null) throw new Error('redis-server ended.');
+      await pause(pollMs);
+    }
   }
 
   /** Works like `run`, without waiting for an answer. */
@@ -124,13 +131,20 @@ export class RedisServer {
     return (await this.command('INFO', 'server')).includes(`\nprocess_id:${this.#process.pid}\r`);
   }
 
+  /** Runs a command, and resolves with its reply as redis-cli prints it; redis-cli runs it if an option comes first. */
   async command(...words: string[]): Promise<string> {
+    if (this.#within.length === 0 && !words[0]!.startsWith('-')) return redisCommand(this.port, words);
     const [program, ...args] = [...this.#within, 'redis-cli', '-p', String(this.port), ...words];
     const { stdout } = await promisify(execFile)(program!, args, { env: environment });
     return stdout.trim();
   }
 
-  /** Runs a command over a connection that stays open until the server ends: `command` costs a process each time. */
+  /** Repeats a command until its reply has this text. */
+  async replies(text: string, ...words: string[]): Promise<void> {
+    while (!(await this.command(...words)).includes(text)) await pause(pollMs);
+  }
+
+  /** Runs a command over a connection that stays open until the server ends. */
   async ask(...words: string[]): Promise<RedisReply> {
     this.#line ??= openLine(this.url);
     return (await this.#line).send(words);
@@ -196,8 +210,6 @@ const clusterSettings = (nodeTimeoutMs: number): string[] => [
   '--repl-diskless-sync-delay',
   '0',
 ];
-
-const pollMs = 20;
 
 /** Three primaries with a replica each. */
 export class RedisCluster {

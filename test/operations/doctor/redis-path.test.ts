@@ -102,9 +102,7 @@ t.test('a Redis that hangs, is away, or is loading', { skip }, async (t) => {
 
   await server.command('EVAL', "for i = 1, 300 do redis.call('SET', 'k' .. i, string.rep('x', 1024)) end", '0');
   await server.command('BGREWRITEAOF');
-  while (
-    !(await server.command('INFO', 'persistence')).includes('aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0')
-  );
+  await server.replies('aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0', 'INFO', 'persistence');
   await server.kill();
   const away = await examined(server);
   t.same(away.unwell, ['fail reachable']);

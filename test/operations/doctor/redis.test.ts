@@ -154,7 +154,7 @@ t.test('a disk that does not take it', { skip }, async (t) => {
   const [, folder] = (await server.command('CONFIG', 'GET', 'dir')).split('\n');
   await rm(folder!, { recursive: true });
   await server.command('BGSAVE');
-  while (!(await server.command('INFO', 'persistence')).includes('rdb_last_bgsave_status:err'));
+  await server.replies('rdb_last_bgsave_status:err', 'INFO', 'persistence');
   t.match((await examined(server)).of('disk-writes'), { status: 'fail', found: /BGSAVE failed/ });
 });
 
