@@ -30,12 +30,27 @@ const require = createRequire(import.meta.url);
  */
 const switches = ['--no-sandbox', '--site-per-process', '--renderer-process-limit=1', '--in-process-gpu'];
 
+/** The browsers of this process by their switches, each with the number of tests that use it. */
+const running = new Map<string, { readonly browser: Promise<Browser>; users: number }>();
+
+/** Opens a browser, or joins the one with these switches that another test of this process uses. */
 export async function openBrowser(t: Owner, ...args: readonly string[]): Promise<Browser> {
+  const key = args.join(' ');
+  const shared = running.get(key) ?? { browser: launch(args), users: 0 };
+  running.set(key, shared);
+  shared.users++;
+  t.teardown(async () => {
+    if (--shared.users > 0) return;
+    running.delete(key);
+    await (await shared.browser).close();
+  });
+  return shared.browser;
+}
+
+function launch(args: readonly string[]): Promise<Browser> {
   // Two files of 3 MB each: by `import` Node reads them twice, the first time for the names that they export.
   const { chromium } = require('playwright-core') as { readonly chromium: BrowserType };
-  const browser = await chromium.launch({ executablePath: installed!, args: [...switches, ...args] });
-  t.teardown(() => browser.close());
-  return browser;
+  return chromium.launch({ executablePath: installed!, args: [...switches, ...args] });
 }
 
 export interface Opened {

@@ -15,8 +15,8 @@ const onRedis = new Set(
 );
 
 /**
- * Tests of tools that run at strict providers as well, where they ask for the synthetic one: at five of them, or at
- * each with `PARLEY_TEST_PROVIDERS=all` before the command. `PARLEY_TEST_PROVIDER=Mistral` does the same for any other
+ * Tests of tools that run at strict providers as well, where they ask for the synthetic one: each at one of two, or at
+ * every one with `PARLEY_TEST_PROVIDERS=all` before the command. `PARLEY_TEST_PROVIDER=Mistral` does the same for any other
  * file.
  */
 const onStrict = new Set([
@@ -43,16 +43,18 @@ export function filesOf(argument) {
   return files.map((name) => join(path, name).replaceAll('\\', '/')).toSorted();
 }
 
-/** Modules of what must not be shared: processes, threads, a browser. */
-const unshared = /^(?:node:(?:child_process|cluster|worker_threads)|playwright-core)$|\/@tapjs\/redis\.mjs$/;
+/** Modules of what must not be shared: processes, threads, and the heap, whose snapshot has all that the process loaded. */
+const unshared = /^node:(?:child_process|cluster|worker_threads|v8)$|\/@tapjs\/redis\.mjs$/;
 
-/** Modules that start servers and commands, which end with their test. */
-const starters = ['test/process.ts', 'test/api/house.ts', 'test/cli/support.ts', 'test/store/redis-server.ts'];
+/** Modules that start servers, commands and browsers, which end with their test. */
+const starters = [
+  ...['test/process.ts', 'test/api/house.ts', 'test/cli/support.ts', 'test/store/redis-server.ts', 'test/browser.ts'],
+];
 
 /** Folders whose suites may share a process all the same, if they start nothing else. */
 const served = [
   ...['test/api', 'test/cli', 'test/client', 'test/hostile', 'test/secrets', 'test/store'],
-  ...['test/operations/doctor', 'test/operations/moving', 'test/providers/voice'],
+  ...['test/operations/doctor', 'test/operations/moving', 'test/pages/link', 'test/providers/voice'],
 ];
 
 /** The engines of their servers, in turn. */
@@ -98,17 +100,18 @@ function groupsOf(files, inputs, times) {
   return groups.filter(({ files }) => files.length > 1);
 }
 
-/** Tests of tools once for each of these strict providers, in a separate process. */
+/** Tests of tools at strict providers, in a process for each provider: every file at one of two, or at all. */
 function strictGroupsOf(files) {
   const ofTools = files.filter((file) => onStrict.has(file));
-  const names = process.env['PARLEY_TEST_PROVIDERS'] === 'all' ? strictNames : oftenStrict;
-  return ofTools.length === 0
-    ? []
-    : names.map((strict, index) => ({
-        name: `test/api/ at ${strict}`,
-        files: ofTools,
-        env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] },
-      }));
+  const isAll = process.env['PARLEY_TEST_PROVIDERS'] === 'all';
+  const names = isAll ? strictNames : oftenStrict;
+  return names
+    .map((strict, index) => ({
+      name: `test/api/ at ${strict}`,
+      files: ofTools.filter((_, place) => isAll || place % names.length === index),
+      env: { PARLEY_TEST_PROVIDER: strict, PARLEY_TEST_EDGE: engines[index % 2] },
+    }))
+    .filter(({ files }) => files.length > 0);
 }
 
 /** The jobs of the files, whose bundles are given in the same order, with what each module imports. */
