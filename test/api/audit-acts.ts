@@ -176,6 +176,14 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
     ['enable assistant'],
     ofAssistant('/enable', {}, ['publish', 'disable']),
   ],
+  'POST /workspaces/{w}/assistants/{id}/link/identity': [
+    ['create_identity assistant'],
+    ofAssistant('/link/identity', {}),
+  ],
+  'DELETE /workspaces/{w}/assistants/{id}/link/identity': [
+    ['delete_identity assistant'],
+    ofAssistant('/link/identity', undefined, ['link/identity']),
+  ],
   'POST /workspaces/{w}/assistants/{id}/trials': [['create session'], ofAssistant('/trials', {})],
 
   'POST /workspaces/{w}/keys': [['create key'], inWorkspace('keys', { name: 'Audited' })],

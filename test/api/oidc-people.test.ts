@@ -60,6 +60,10 @@ async function strongest(t: Test, scene: Scene): Promise<void> {
   t.match((await owner.ask('/me')).json, { role: 'owner', workspace_id: null });
   t.equal((await owner.ask('/workspaces', { body: { name: 'Mine' } })).status, 201);
   t.equal((await signIn(scene, 'nob', 'one')).status, 403, 'a workspace that does not exist gives no role');
+  const { id } = (await viewer.ask('/me')).json;
+  const { data } = (await scene.house.console(`/audit?by=${id}`)).json;
+  t.match(data, [{ action: 'sign_in', object_type: 'sign_in', by: { id, name: 'Somebody', role: 'viewer' } }]);
+  t.equal(data.length, 1, '[O2] one row for the sign-in');
 }
 
 async function oneWorkspace(t: Test, scene: Scene): Promise<void> {

@@ -39,11 +39,11 @@ An operation that the role does not permit is 403 `role_not_permitted`, and anot
       surprises: 'An owner of one workspace gets the people of that workspace. `last_seen_at` may be a minute old.',
     },
     'GET /console/api/audit': {
-      does: 'Returns who changed what, the newest change first. Each change of a record is one row, stored in the step that makes it; signing in and out are rows, reading is none. Rows are kept for 400 days.',
+      does: 'Returns who changed what, the newest change first. Each change of a record or a conversation is one row, stored in the step that makes it; signing in and out are rows, reading is none. Rows are kept for 400 days.',
       query: { limit: 1 },
       answer: { ...listOf(auditEntry), has_more: true, next_cursor: ids.audit },
       surprises:
-        'An owner of one workspace gets the changes of that workspace. A creation has `before: null` in each change, a deletion `after: null`. Prompts are in the rows, secrets never: the replacement of one is a change of `secret`.',
+        'An owner of one workspace gets the changes of that workspace. A creation has `before: null` in each change, a deletion `after: null`. Prompts are in the rows, secrets never: the replacement of one is a change of `secret`. A filter that fits few rows may get a page with fewer of them than `limit`, or none, with a `next_cursor` to continue.',
     },
     'PATCH /console/api/people/{id}': {
       does: "Changes a person's role, moves it to another workspace, or blocks the person. The next request has the new role, and what the person has open in the console is closed. A block ends the person's sign-ins at once.",
