@@ -44,8 +44,8 @@ export class ToolClient {
 
   /**
    * Admits a tool call: takes one from the tool's calls per minute, exact across processes, and resolves with null.
-   * Otherwise counts the call and resolves with its error: `limit` if no call is left, `refused` if the credential is
-   * gone or the secrets cannot be opened. Rejects with `StoreUnavailable`.
+   * Otherwise counts the call and resolves with its error: `limit` if no call is left, `unknown_tool` if
+   * the tool is gone or disabled, `refused` if the credential is gone or the secrets cannot be opened. Rejects with `StoreUnavailable`.
    */
   async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
     const { host } = this.#parts;
@@ -55,6 +55,7 @@ export class ToolClient {
 
   async #admit(tool: Tool): Promise<ToolError | null> {
     const { store, clock } = this.#parts;
+    if (tool.disabled) return this.#counted('unknown_tool');
     if ((await this.#accessOf(tool)) === null) return this.#counted('refused');
     if (tool.callsPerMinute === null) return null;
     const bucket = {
@@ -73,9 +74,10 @@ export class ToolClient {
     return this.#timed(async () => {
       const { toolId } = offered;
       const tool = toolId === null ? null : await this.#parts.host.tools.of(call.context.workspaceId, toolId);
-      return tool === null
-        ? { status: 'failed', error: 'unreachable', didNotAct: true }
-        : this.#send(tool, offered, call, signal);
+      if (tool === null) return { status: 'failed', error: 'unreachable', didNotAct: true };
+      // Somebody has switched it off since the call was admitted.
+      if (tool.disabled) return { status: 'failed', error: 'unknown_tool', didNotAct: true };
+      return this.#send(tool, offered, call, signal);
     });
   }
 

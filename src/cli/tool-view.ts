@@ -77,6 +77,7 @@ export function renderTool(tool: ToolView): string {
     ['timeout', `${tool.timeout_seconds} s`],
     ['calls a minute', tool.calls_per_minute === null ? 'no limit' : String(tool.calls_per_minute)],
     ['repeatable', tool.repeatable ? 'yes' : 'no'],
+    ['disabled', tool.disabled ? 'yes' : 'no'],
     ['approval', tool.approval],
     ['show', tool.show],
     ['functions', printable(tool.functions.map(functionText).join('\n'))],

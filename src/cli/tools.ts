@@ -37,6 +37,7 @@ interface SettingOptions extends ConnectionOptions {
   readonly timeoutSeconds?: number;
   readonly callsPerMinute?: number;
   readonly repeatable?: boolean;
+  readonly disabled?: boolean;
 }
 
 interface CreateOptions extends SettingOptions {
@@ -81,6 +82,8 @@ export function registerTools(program: Command, io: Io): void {
     .option('--no-credential', 'send no secret any more')
     .option('--no-calls-per-minute', 'no limit of calls a minute any more')
     .option('--no-repeatable', 'a call is never sent again once the tool may have it')
+    .option('--disabled', 'switch the whole tool off at once: none of its functions is offered, no call is sent')
+    .option('--no-disabled', 'switch it on again')
     .action(update(io));
   addConnectionOptions(withTool(tools, 'refresh', "read an MCP server's list again, and show what has changed"))
     .option('--enable', 'turn all of its functions on, those too that are new or changed')
@@ -235,6 +238,7 @@ async function settingsOf(
     timeoutSeconds,
     callsPerMinute,
     repeatable,
+    disabled,
   }: Omit<UpdateOptions, 'name' | 'credential'>,
 ): Promise<Record<string, unknown>> {
   const listed =
@@ -248,6 +252,7 @@ async function settingsOf(
     timeout_seconds: timeoutSeconds,
     calls_per_minute: callsPerMinute === false ? null : callsPerMinute,
     repeatable,
+    disabled,
     functions: listed,
   };
 }

@@ -325,6 +325,7 @@ export const toolView = (tool: Tool) => ({
   approval: tool.approval,
   show: tool.show,
   calls_per_minute: tool.callsPerMinute,
+  disabled: tool.disabled ?? false,
   functions: tool.functions.map(({ name, description, parameters, enabled, approval, show, quarantined }) => ({
     name,
     description,

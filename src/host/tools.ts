@@ -19,11 +19,13 @@ export class ToolRecords extends CatalogCache<'tool'> {
     this.#catalog = catalog;
   }
 
-  /** The enabled functions of these tools, in their order; a removed tool has none. */
+  /** The enabled functions of these tools, in their order; a removed and a disabled tool have none. */
   async functions(workspaceId: string, ids: readonly string[]): Promise<OfferedFunction[]> {
     const tools = await Promise.all(ids.map((id) => this.of(workspaceId, id)));
     return tools.flatMap((tool) =>
-      tool === null ? [] : tool.functions.filter(({ enabled }) => enabled).map((each) => offeredOf(tool, each)),
+      tool === null || tool.disabled
+        ? []
+        : tool.functions.filter(({ enabled }) => enabled).map((each) => offeredOf(tool, each)),
     );
   }
 

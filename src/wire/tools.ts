@@ -22,6 +22,8 @@ const FunctionBody = Type.Object({
   show: Type.Optional(Nullable(show())),
 });
 
+const disabled = 'While true, no model is offered its functions and no call is sent: a switch for an emergency.';
+
 const fields = {
   name: Text(limits.nameCharactersMax),
   url: Nullable(Text(2000)),
@@ -35,6 +37,7 @@ const fields = {
   approval: approval(),
   show: show(),
   calls_per_minute: Nullable(Type.Integer({ minimum: 1, maximum: limits.ceilingMax, description: 'Null: no limit.' })),
+  disabled: Type.Boolean({ description: disabled }),
   functions: whole(Type.Array(FunctionBody, { maxItems: limits.toolFunctionsMax * 4 })),
 };
 
@@ -61,6 +64,7 @@ const view = {
   approval: approval(),
   show: show(),
   calls_per_minute: Nullable(Type.Integer()),
+  disabled: Type.Boolean({ description: disabled }),
   functions: Type.Array(
     Type.Object({
       name: Type.String(),

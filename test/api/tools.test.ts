@@ -297,6 +297,43 @@ t.test('what a tool answers decides what becomes of its call', async (t) => {
   t.equal(tool.got.length, 8, 'none is sent twice');
 });
 
+t.test('a disabled tool is offered to no model, and each call of it is unknown_tool', async (t) => {
+  const house = await openWorkspace();
+  const tool = await openTool(t);
+  const made = await newTool(house, { url: tool.url });
+  t.equal(made.disabled, false);
+  const path = `${toolsPath(house)}/${made.id}`;
+  const disable = async (id: string, disabled: boolean): Promise<void> => {
+    const { status, json } = await house.console(`${toolsPath(house)}/${id}`, { method: 'PATCH', body: { disabled } });
+    t.same([status, json.disabled], [200, disabled]);
+  };
+  const session = await sessionWith(house, 'call=look_up,tokens=1', [made.id]);
+  const { json: listed } = await house.console(`/workspaces/${house.workspaceId}/assistants`);
+  await disable(made.id, true);
+  t.same(
+    (await house.console(`/workspaces/${house.workspaceId}/assistants`)).json.data.map(({ draft }: any) => draft),
+    listed.data.map(({ draft }: any) => draft),
+    'it is in no digest',
+  );
+  await chat(house, session.id);
+  t.match(await lastOf(house, session.id), { tool_calls: [] }, 'the model is offered nothing to call');
+  const test = await house.console(`${path}/test`, { body: { name: 'look_up', arguments: { order: '7' } } });
+  t.match(test.json, { status: 'failed', error: 'unknown_tool' });
+  await disable(made.id, false);
+  await chat(house, session.id);
+  t.match((await lastOf(house, session.id)).tool_calls, [{ name: 'look_up', status: 'completed' }]);
+  t.equal(tool.got.length, 1);
+
+  const asks = await newTool(house, { url: tool.url, approval: 'always', name: 'Asks' });
+  const waiting = await sessionWith(house, 'call=look_up,tokens=1', [asks.id]);
+  const asked = (await chat(house, waiting.id)).at(-1)!.data.tool_calls[0].call_id;
+  await disable(asks.id, true);
+  await chat(house, waiting.id, { tool_results: [{ call_id: asked, approved: true }] });
+  const { json } = await house.ask(`/sessions/${waiting.id}/transcript`, { key: house.key });
+  t.match(json.data[1].tool_calls, [{ status: 'failed', error: 'unknown_tool' }], 'an approved call is not sent');
+  t.equal(tool.got.length, 1);
+});
+
 t.test('only a repeatable call is sent again, with the same id', async (t) => {
   const house = await openWorkspace();
   let left = 2;

@@ -785,6 +785,7 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
     credential_id: null,
     timeout_seconds: 20,
     repeatable: false,
+    disabled: false,
     approval: 'never',
     show: 'name',
     calls_per_minute: null,
@@ -844,6 +845,8 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
       ['--calls-per-minute', '6', '--credential', id('crd', 'b'), '--tool-url', 'https://docs.example/v2'],
       { url: 'https://docs.example/v2', calls_per_minute: 6, credential_id: id('crd', 'b') },
     ],
+    [['--disabled'], { disabled: true }],
+    [['--no-disabled'], { disabled: false }],
     [['--functions', '-'], { functions: [{ name: 'find' }] }],
     [['--api-key', 'secret'], { credential_id: id('crd', 'a') }],
   ];

@@ -152,9 +152,10 @@ export async function changeTool(
 const kept = <T>(given: T | undefined, before: T): T => (given === undefined ? before : given);
 
 /** The tool with the fields of the body; the others stay. */
-function merged(tool: Tool, body: PatchToolBody): Tool {
+function merged({ disabled: wasDisabled, ...tool }: Tool, body: PatchToolBody): Tool {
   return {
     ...tool,
+    ...((body.disabled ?? wasDisabled) && { disabled: true }),
     name: body.name ?? tool.name,
     url: kept(body.url, tool.url),
     credentialId: kept(body.credential_id, tool.credentialId),

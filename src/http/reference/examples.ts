@@ -165,6 +165,7 @@ export const tool = {
   approval: 'never',
   show: 'name',
   calls_per_minute: null,
+  disabled: false,
   functions: [
     {
       name: 'look_up_order',

@@ -37,7 +37,7 @@ export const tools: Area = {
       answer: example.tool,
     },
     [`PATCH ${inWorkspace}/tools/{id}`]: {
-      does: 'Changes a tool, for the turns that begin from then on. `functions` replaces all of them; of an `mcp` tool it sets `enabled`, `approval` and `show` of those named. `kind` stays.',
+      does: 'Changes a tool, for the turns that begin from then on. `functions` replaces all of them; of an `mcp` tool it sets `enabled`, `approval` and `show` of those named. `kind` stays. `disabled: true` switches the tool off at once: its functions are offered to no model, and a call of them is `unknown_tool`, a test call as well.',
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises:
         'What an assistant with this tool could not have, such as two enabled functions of one name, is 422 `functions`.',

@@ -457,6 +457,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     sealed: Nullable(Base64()),
     previous: Type.Optional(Nullable(ReplacedSecretRow())),
     earlier: Type.Optional(Type.Array(ReplacedSecretRow())),
+    disabled: Type.Optional(Type.Literal(true)),
     ...stamps,
   } satisfies Fields<Tool>),
   webhook: record('webhook', {

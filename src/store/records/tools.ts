@@ -32,6 +32,8 @@ export interface Tool {
    * `previous` alone, and find it where they look.
    */
   readonly earlier?: readonly ReplacedSecret[];
+  /** Switched off in the console: it is not offered, and no call is sent (contract 20). Absent: on. */
+  readonly disabled?: true;
   readonly createdAt: number;
   readonly updatedAt: number;
 }

@@ -11,6 +11,7 @@ export interface ToolDraft {
   readonly approval: string;
   readonly show: string;
   readonly repeatable: boolean;
+  readonly disabled: boolean;
 }
 
 export const emptyTool: ToolDraft = {
@@ -22,6 +23,7 @@ export const emptyTool: ToolDraft = {
   approval: 'never',
   show: 'name',
   repeatable: false,
+  disabled: false,
 };
 
 export const toolDraftOf = ({
@@ -33,6 +35,7 @@ export const toolDraftOf = ({
   approval,
   show,
   repeatable,
+  disabled,
 }: Tool): ToolDraft => ({
   ...{
     name,
@@ -43,6 +46,7 @@ export const toolDraftOf = ({
     approval,
     show,
     repeatable,
+    disabled,
   },
 });
 
@@ -57,6 +61,7 @@ export const toolBodyOf = ({
   approval,
   show,
   repeatable,
+  disabled,
 }: ToolDraft) => ({
   ...{
     name,
@@ -65,7 +70,7 @@ export const toolBodyOf = ({
     timeout_seconds: durationSeconds(timeout),
     calls_per_minute: orNull(callsPerMinute) === null ? null : Number(callsPerMinute),
   },
-  ...{ approval, show, repeatable },
+  ...{ approval, show, repeatable, disabled },
 });
 
 export interface FunctionDraft {

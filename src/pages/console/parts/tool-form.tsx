@@ -17,6 +17,8 @@ interface Options {
   readonly failure: ApiFailure | null;
 }
 
+const offNote = 'No assistant is offered its functions, and no call is sent.';
+
 /** Whether a credential may go to a URL: it belongs to an origin. */
 const fits = ({ kind, base_url: base }: Credential, url: string): boolean =>
   kind === 'tool' &&
@@ -125,6 +127,7 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
           note="Only if calls may run twice, or if the tool honours Idempotency-Key."
         />
       )}
+      <Check label="Disabled" checked={draft.disabled} onValue={(disabled) => change({ disabled })} note={offNote} />
     </>
   );
 }
