@@ -29,10 +29,3 @@ const withTokens = (settlement: linkUse.Settlement, { reserved }: Turn, used: nu
   reserved === undefined
     ? settlement
     : { ...settlement, settled: [...(settlement.settled ?? []), settlementOf(reserved, used)] };
-
-/** Removes the charges from the record of a turn that has ended. */
-export function withoutCharges(turn: Turn): Turn {
-  if (turn.link === undefined && turn.reserved === undefined) return turn;
-  const { link: _, reserved: __, ...rest } = turn;
-  return rest;
-}

@@ -4,6 +4,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
+import { withoutCharges } from '../store/records/charges.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type {
   AmendedMessage,
@@ -208,7 +209,7 @@ export class StoredTurnSteps implements TurnSteps {
     const { inputTokens, outputTokens, cachedInputTokens } = counted;
     // Set one after another: for a literal that spreads a record and replaces fields of it, optimised code calls V8's
     // runtime for each of them. A copy by spread makes a hidden class anew for each field that is added to it.
-    const turn: Unsealed<Turn> = Object.assign({}, charges.withoutCharges(this.#begun.turn));
+    const turn: Unsealed<Turn> = Object.assign({}, withoutCharges(this.#begun.turn));
     turn.status = status;
     turn.stopReason = stopReason;
     turn.errorCode = errorCode;

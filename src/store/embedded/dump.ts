@@ -19,6 +19,7 @@ import { StoreUnavailable } from '../store.ts';
 import { unpackRow } from '../codec.ts';
 import { usedAtOf, type Buckets } from '../budgets.ts';
 import { streamingMessage } from '../records.ts';
+import { withoutCharges } from '../records/charges.ts';
 import { historyRow, importUnfinished, dumpRows, usageRow } from '../dump.ts';
 import type {
   DumpProgress,
@@ -204,7 +205,7 @@ export class EmbeddedSource implements DumpSource, Holdings {
     return {
       type: 'turn',
       workspaceId,
-      record: feedback === undefined ? turn : { ...turn, feedback },
+      record: withoutCharges(feedback === undefined ? turn : { ...turn, feedback }),
       begun: answered(begun),
       finished: finished && answered(finished),
       flight:

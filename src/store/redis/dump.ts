@@ -37,6 +37,7 @@ import { bucketsOf } from './budgets.ts';
 import { RedisHistory } from './history.ts';
 import { refuseUnfinished } from './importing.ts';
 import { accountParts, byAccount, part, Roots } from './keys.ts';
+import { withoutCharges } from '../records/charges.ts';
 import { RedisLink } from './link.ts';
 import { feedbackOf, readMessage } from './records.ts';
 import { textOfReply } from './reply.ts';
@@ -351,7 +352,7 @@ function flightOf(
   return {
     type: 'turn',
     workspaceId,
-    record: unpackRow<Turn>(record as Buffer),
+    record: withoutCharges(unpackRow<Turn>(record as Buffer)),
     begun: answeredOf(textOfReply(begun)),
     finished: null,
     flight: {
