@@ -34,6 +34,7 @@ import { isToReseal, resealSecrets } from './operations/resealing.ts';
 import { publicRoutes } from './http/routes.ts';
 import { readSecrets } from './operations/secrets.ts';
 import { openTracer } from './operations/tracing.ts';
+import { Webhooks } from './operations/webhooks.ts';
 import type { Services } from './conversation/services.ts';
 import { BegunSignIns } from './access/begun-sign-ins.ts';
 import { sealedTexts, type SealedTexts } from './access/sealed-text.ts';
@@ -109,6 +110,7 @@ export async function serve(config: Config): Promise<void> {
     scrapeBounds,
     async () => (await supervisor?.askMetrics()) ?? metrics.text(),
   );
+  const webhooks = new Webhooks({ store, vault, http, clock: time, ids, log, metrics, tracer });
   const services: Services = {
     config,
     clock: time,
@@ -124,6 +126,7 @@ export async function serve(config: Config): Promise<void> {
     modelHealth: new ModelHealth(clock),
     voice,
     tools: new ToolClient({ host, store, vault, invoker: toolInvoker(http, clock), clock: time, metrics }),
+    webhooks,
     vault,
     ...{
       transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),
@@ -152,6 +155,7 @@ export async function serve(config: Config): Promise<void> {
   const service =
     config.managementPort === null || supervisor !== null ? null : await openManagementPort(config, services);
   void host.start();
+  webhooks.start();
   void load.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   endInOrder({ services, edge, service, http, log, clock, supervisor });

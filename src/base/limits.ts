@@ -83,6 +83,7 @@ export const limits = {
   toolSecretsReplacedMax: 9, // replaced secrets that still sign: ten signatures are 480 bytes of a head
   webhooksMax: 5, // of a workspace, contract 17
   webhookDeliveriesMax: 100, // of a webhook, listed and kept
+  webhookAnswerMs: 15_000, // contract 17
   /** Code points of a result that the model of a later turn is sent. */
   toolEarlierCharactersMax: 2000,
 

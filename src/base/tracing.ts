@@ -39,11 +39,22 @@ export type SpanStart =
       readonly callId: string;
       readonly isMcp: boolean;
     }
-  | { readonly kind: 'step'; readonly step: TracedStep; readonly store: string };
+  | { readonly kind: 'step'; readonly step: TracedStep; readonly store: string }
+  | {
+      readonly kind: 'delivery';
+      readonly deliveryId: string;
+      readonly event: string;
+      /** From 1. */
+      readonly attempt: number;
+      /** The host of the webhook. */
+      readonly address: string;
+    };
 
 /** The facts that are known later. */
 export interface SpanFacts {
   readonly status?: number;
+  /** The status of an answer that this process received. */
+  readonly answeredStatus?: number;
   /** A word of a fixed list of ours; null without an error. */
   readonly error?: string | null;
   readonly turnId?: string;

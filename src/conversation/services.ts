@@ -40,6 +40,8 @@ export interface Services {
   readonly modelHealth: ModelHealth;
   readonly voice: Voices;
   readonly tools: ToolClient;
+  /** The deliveries of events to webhooks. */
+  readonly webhooks: { wake(): void; stop(graceMs: number): Promise<void> };
   readonly vault: Vault;
   readonly transcriptionTokens: SocketTokens;
   readonly callTokens: SocketTokens;

@@ -24,6 +24,7 @@ import type {
   Tool,
   ToolCall,
   Webhook,
+  WebhookDelivery,
   Turn,
   UsageCounts,
   VersionedSettings,
@@ -311,6 +312,15 @@ export const webhookView = ({ id, url, events, enabled, createdAt, updatedAt }: 
   enabled,
   created_at: createdAt,
   updated_at: updatedAt,
+});
+
+export const deliveryView = ({ id, type, status, attempts, nextAtMs }: WebhookDelivery) => ({
+  id,
+  object: 'webhook_delivery',
+  type,
+  status,
+  attempts,
+  next_at: nextAtMs === null ? null : secondsOf(nextAtMs),
 });
 
 export const toolView = (tool: Tool) => ({

@@ -129,6 +129,7 @@ const kinds: Readonly<Record<string, keyof typeof ids>> = {
   credentials: 'credential',
   tools: 'tool',
   webhooks: 'webhook',
+  deliveries: 'delivery',
   visitors: 'visitor',
 };
 

@@ -31,6 +31,8 @@ export type TurnFault = (typeof turnFaults)[number];
 const turnEnds = ['completed', 'aborted', 'failed', 'withdrawn'] as const;
 /** Ends of a span (contract 16). */
 const spanOutcomes = ['exported', 'refused', 'dropped'] as const;
+/** Outcomes of an attempt to deliver an event to a webhook (contract 17). */
+const webhookOutcomes = ['delivered', 'retry', 'failed'] as const;
 /** Ends of a tool call (contract 13). */
 const toolOutcomes = ['completed', 'cancelled', ...toolErrors] as const;
 /**
@@ -67,6 +69,8 @@ export interface Metrics {
   readonly toolCalls: Counter<'outcome'>;
   readonly modelFallbacks: Counter<'outcome'>;
   readonly toolSeconds: { observe(seconds: number): void };
+  readonly webhookAttempts: Counter<'outcome'>;
+  readonly webhookSeconds: { observe(seconds: number): void };
   /** Spans that the collector of traces took or refused, or that no room was left for. */
   readonly spans: { inc(outcome: (typeof spanOutcomes)[number], count: number): void };
   readonly loopLag: Gauge;
@@ -159,6 +163,11 @@ export function openMetrics(
     modelFallbacks: fallbackCounter(registers),
     toolSeconds: new TallyHistogram(
       { name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers },
+      answerSeconds,
+    ).sample({}),
+    webhookAttempts: webhookCounter(registers),
+    webhookSeconds: new TallyHistogram(
+      { name: 'parley_webhook_seconds', help: 'Seconds until a webhook has answered an attempt.', registers },
       answerSeconds,
     ).sample({}),
     spans: spanCounter(registers),
@@ -282,6 +291,17 @@ function toolCounter(registers: Registry[]): Counter<'outcome'> {
     registers,
   });
   for (const outcome of toolOutcomes) counter.inc({ outcome }, 0);
+  return counter;
+}
+
+function webhookCounter(registers: Registry[]): Counter<'outcome'> {
+  const counter = new Counter({
+    name: 'parley_webhook_attempts_total',
+    help: 'Attempts to deliver events to webhooks, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  for (const outcome of webhookOutcomes) counter.inc({ outcome }, 0);
   return counter;
 }
 

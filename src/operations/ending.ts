@@ -74,6 +74,7 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   services.host.feed.drain();
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
   await edge.close(closeGraceMs);
+  await services.webhooks.stop(attemptGraceMs);
   services.host.close();
   services.voice.close();
   await services.tools.close();
@@ -90,6 +91,9 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
 
 /** Milliseconds that a store may take to seal the stopped turns. */
 const sealGraceMs = 5000;
+
+/** Milliseconds that attempts to deliver events may take after that. */
+const attemptGraceMs = 5000;
 
 /** Milliseconds that open responses may take after every turn has ended. */
 const closeGraceMs = 2000;

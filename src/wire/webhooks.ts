@@ -1,7 +1,7 @@
 /** The console's shapes of webhooks and their deliveries (contract 17). */
 import { Type, type Static } from 'typebox';
 import { webhookEvents } from '../base/webhook-events.ts';
-import { Id, listOf, named, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
+import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const Events = () => Type.Array(Strings(webhookEvents), { description: 'The types of the events that are sent.' });
 const Enabled = () => Type.Boolean({ description: 'Events that happen while this is false are never sent.' });
@@ -48,3 +48,19 @@ export const CreatedWebhookView = named(
   }),
 );
 export type CreatedWebhookView = Static<typeof CreatedWebhookView>;
+
+export const DeliveriesQuery = Type.Object(recordsQuery('dlv'));
+
+export const DeliveryView = named(
+  'WebhookDelivery',
+  Type.Object({
+    id: Id('dlv'),
+    object: Type.Literal('webhook_delivery'),
+    type: Strings(webhookEvents),
+    status: Strings(['pending', 'delivered', 'failed'] as const),
+    attempts: Type.Integer({ minimum: 0, description: 'The number of attempts so far.' }),
+    next_at: Nullable(UnixSeconds()),
+  }),
+);
+export type DeliveryView = Static<typeof DeliveryView>;
+export const DeliveryList = listOf('WebhookDeliveryList', DeliveryView);

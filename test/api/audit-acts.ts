@@ -91,6 +91,13 @@ export class Scene {
     credentialOf(this.house, 'openai', 'http://127.0.0.1:9/v1', hidden['key of a provider']);
   key = (): Promise<any> => this.post(`${this.inside}/keys`, { name: 'Audited' });
   webhook = (): Promise<any> => this.post(`${this.inside}/webhooks`, webhook);
+  /** The path of a delivery. */
+  async delivery(): Promise<string> {
+    const path = `${this.inside}/webhooks/${(await this.webhook()).id}`;
+    const { id } = await this.house.session((await this.house.assistant()).id);
+    await this.house.ask(`/sessions/${id}/end`, { method: 'POST' });
+    return `${path}/deliveries/${(await this.house.console(`${path}/deliveries`)).json.data[0].id}`;
+  }
   workspace = (): Promise<any> => this.post('/workspaces', { name: 'Audited' });
 
   async tool(): Promise<{ readonly id: string; readonly path: string }> {
@@ -229,6 +236,10 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
   'POST /workspaces/{w}/webhooks': [['create webhook'], inWorkspace('webhooks', webhook)],
   'PATCH /workspaces/{w}/webhooks/{id}': [['update webhook'], ofRecord('webhook', '', { enabled: false })],
   'DELETE /workspaces/{w}/webhooks/{id}': [['delete webhook'], ofRecord('webhook')],
+  'POST /workspaces/{w}/webhooks/{id}/deliveries/{delivery_id}/retry': [
+    ['retry webhook'],
+    async (scene) => at(`${await scene.delivery()}/retry`, {}),
+  ],
 
   'POST /workspaces/{w}/sessions/{id}/chat': [
     ['message session'],

@@ -108,6 +108,8 @@ POST /console/api/workspaces/{w}/webhooks
 GET /console/api/workspaces/{w}/webhooks/{id}
 PATCH /console/api/workspaces/{w}/webhooks/{id}
 DELETE /console/api/workspaces/{w}/webhooks/{id}
+GET /console/api/workspaces/{w}/webhooks/{id}/deliveries
+POST /console/api/workspaces/{w}/webhooks/{id}/deliveries/{delivery_id}/retry
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/steps
 GET /console/api/workspaces/{w}/sessions
 GET /console/api/workspaces/{w}/sessions/{id}

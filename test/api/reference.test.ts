@@ -192,6 +192,8 @@ const story = [
     'GET /sessions/{id}/transcript',
   ],
   ...['GET /usage', 'GET /voices', 'POST /speech', 'POST /transcription-tokens', 'POST /call-tokens', 'POST /mcp'],
+  // The end of the visitor's turn is the first event.
+  `POST ${inWorkspace}/webhooks`,
   ...[
     'GET /p/{slug}/about',
     'POST /p/{slug}/visitors',
@@ -243,10 +245,11 @@ const story = [
     `PATCH ${inWorkspace}/tools/{id}`,
     `POST ${inWorkspace}/tools/{id}/rotate-secret`,
     `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/steps`,
-    `POST ${inWorkspace}/webhooks`,
     `GET ${inWorkspace}/webhooks`,
     `GET ${inWorkspace}/webhooks/{id}`,
     `PATCH ${inWorkspace}/webhooks/{id}`,
+    `GET ${inWorkspace}/webhooks/{id}/deliveries`,
+    `POST ${inWorkspace}/webhooks/{id}/deliveries/{delivery_id}/retry`,
   ],
   ...[
     'sessions/{id}',

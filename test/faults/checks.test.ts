@@ -5,6 +5,8 @@ import { outputOf } from './listener.ts';
 import { repeat } from './run.ts';
 import { problemOf } from './strict-provider.ts';
 import { tableOf } from './table.ts';
+import { problemsOf } from './w1-events.ts';
+import type { Received } from '../webhook-receiver.ts';
 import { begins, wordsOf } from './words.ts';
 
 t.test('words tell whose they are, where they begin and what is missing', async (t) => {
@@ -24,6 +26,26 @@ t.test("the text seen includes half an event's", async (t) => {
   for (let cut = 0; cut <= stream.length; cut++)
     t.ok('a "quoted" \\ line\nb😀'.startsWith(outputOf(stream.slice(0, cut))));
   t.equal(outputOf(stream.slice(0, -6)), 'a "quoted" \\ line\nb');
+});
+
+t.test('an event without an end, without a signature, with other bytes or with another id is found', async (t) => {
+  const received = (turnId: string, over: Partial<Received> = {}): Received => ({
+    id: `dlv_${turnId}`,
+    text: turnId,
+    event: { type: 'turn.completed', timestamp: '', data: { session_id: 's', turn_id: turnId, status: 'completed' } },
+    headers: {},
+    isSigned: true,
+    answered: 204,
+    ...over,
+  });
+  const ends = new Map([['s', ['a completed', 'b completed']]]);
+  const problems = (...all: Received[]): string[] => problemsOf(all, ends);
+  t.same(problems(received('a'), received('b'), received('a')), []);
+  t.same(problemsOf([received('c')], new Map()), [], 'a session of which nothing is known');
+  t.match(problems(received('a'), received('c')), ['s: the event c completed has no stored end']);
+  t.match(problems(received('a', { isSigned: false })), ['dlv_a is not signed']);
+  t.match(problems(received('a'), received('a', { text: 'x' })), ['dlv_a came with other bytes']);
+  t.match(problems(received('a'), received('a', { id: 'dlv_x' })), ['s a completed: came as dlv_a and as dlv_x']);
 });
 
 t.test('a strict provider refuses a history that is not whole', async (t) => {

@@ -29,6 +29,7 @@ import { nextTurnWorks } from './t3-next-turn.ts';
 import { nothingLeaks } from './t4-leak.ts';
 import { everyFinal, everyFinalDespiteKills } from './v1-finals.ts';
 import { oneSocketForEachToken } from './v3-tokens.ts';
+import { eventForEachEnd } from './w1-events.ts';
 
 export const experiments: readonly Experiment[] = [
   oneWriter,
@@ -71,4 +72,5 @@ export const experiments: readonly Experiment[] = [
   ownWordsHeard,
   ...halfDuplex,
   endsInTime,
+  eventForEachEnd,
 ];

@@ -165,6 +165,8 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/workspaces/{w}/webhooks/{id}': null,
     'PATCH /console/api/workspaces/{w}/webhooks/{id}': () => ({ enabled: false }),
     'DELETE /console/api/workspaces/{w}/webhooks/{id}': nothing,
+    'GET /console/api/workspaces/{w}/webhooks/{id}/deliveries': null,
+    'POST /console/api/workspaces/{w}/webhooks/{id}/deliveries/{delivery_id}/retry': nothing,
     'GET /console/api/workspaces/{w}/tools': null,
     'POST /console/api/workspaces/{w}/tools': (_, time) => ({ kind: 'client', name: `T ${time}` }),
     'GET /console/api/workspaces/{w}/tools/{id}': null,
@@ -284,6 +286,7 @@ const wanted: Readonly<Record<string, number>> = {
   'GET /link/{file}': 404,
   'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
+  'POST /console/api/workspaces/{w}/webhooks/{id}/deliveries/{delivery_id}/retry': 404,
   // The workspace has as many webhooks as it may.
   'POST /console/api/workspaces/{w}/webhooks': 422,
   'POST /console/api/workspaces/{w}/tools/{id}/test': 422,

@@ -145,6 +145,8 @@ export class SimulatedHost {
       vault,
       modelHealth: new ModelHealth(clock),
       tools,
+      // The simulation sends no event.
+      webhooks: { wake() {}, stop: async () => {} },
       ...rest,
       ...voiced,
     };

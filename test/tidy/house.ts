@@ -225,6 +225,12 @@ export const rooms: readonly Room[] = [
     ],
   ),
   room(
+    'deliveries',
+    ['src/operations/webhooks.ts', 'src/operations/webhooks/'],
+    ['access', 'tools', 'tool rules', 'provider client', 'store interface', 'metrics', 'base'],
+    'What sends an event knows its row and its webhook, and neither turns nor sessions.',
+  ),
+  room(
     'doctor',
     ['src/operations/doctor.ts', 'src/operations/doctor/'],
     ['operations', 'engines', 'access', 'providers', 'store', 'base', 'package.json'],

@@ -3,13 +3,22 @@ import { Failure } from '../../base/errors.ts';
 import { webhookHolder } from '../../access/vault.ts';
 import { limits } from '../../base/limits.ts';
 import type { CreateWebhookBody, PatchWebhookBody } from '../../wire/wire.ts';
-import { webhookView } from '../../conversation/views.ts';
+import { deliveryView, webhookView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
+import { changesOf } from '../../store/parts/audit.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
-import { StoreUnavailable, WebhooksFull, type Versioned, type Webhook } from '../../store/store.ts';
-import type { PageFields } from '../handlers/lists.ts';
+import {
+  StoreUnavailable,
+  WebhooksFull,
+  type Page,
+  type PageRequest,
+  type Versioned,
+  type Webhook,
+  type WebhookDelivery,
+} from '../../store/store.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
-import { audited } from './audit.ts';
+import { audited, recordAct } from './audit.ts';
 import { listRecords, noContent, nowhere, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 export const listWebhooks = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
@@ -65,20 +74,58 @@ export async function patchWebhook(request: ConsoleRequest<unknown, PatchWebhook
   );
 }
 
-/** The webhook with the fields of the body. */
-const merged = (before: Webhook, body: PatchWebhookBody, at: number): Webhook => ({
-  ...before,
-  url: body.url ?? before.url,
-  events: body.events ?? before.events,
-  enabled: body.enabled ?? before.enabled,
-  updatedAt: at,
-});
+/** The webhook with the fields of the body. A webhook that is enabled, or moved, begins without failures. */
+function merged(before: Webhook, body: PatchWebhookBody, at: number): Webhook {
+  const { failingSinceMs, ...record } = before;
+  const after = {
+    ...record,
+    url: body.url ?? record.url,
+    events: body.events ?? record.events,
+    enabled: body.enabled ?? record.enabled,
+    updatedAt: at,
+  };
+  const isSame = after.url === before.url && (before.enabled || !after.enabled);
+  return isSame && failingSinceMs !== undefined ? { ...after, failingSinceMs } : after;
+}
 
 export async function deleteWebhook(request: ConsoleRequest): Promise<Reply> {
   const { record } = await reachWebhook(request);
   const row = audited(request, 'webhook')(record, null);
   if (!(await request.services.store.catalog.remove('webhook', record.workspaceId, record.id, row))) throw nowhere();
   return noContent;
+}
+
+/** Lists the newest deliveries, as many as a list may have. */
+export async function listDeliveries(request: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { workspaceId, id } = (await reachWebhook(request)).record;
+  const newest = await request.services.store.webhooks.list(workspaceId, id);
+  const wanted = pageRequest({ limit: limits.listMax, ...request.query }, 'desc');
+  const ordered = wanted.order === 'desc' ? newest : [...newest].reverse();
+  return list(wanted, (page) => pageOf(ordered, page), deliveryView);
+}
+
+function pageOf(deliveries: readonly WebhookDelivery[], { after, limit }: PageRequest): Page<WebhookDelivery> {
+  const from = after === null ? 0 : deliveries.findIndex(({ id }) => id === after) + 1;
+  const items = deliveries.slice(from, from + limit);
+  return { items, next: from + limit < deliveries.length ? items.at(-1)!.id : null };
+}
+
+/** Makes a delivery of any status due at once. */
+export async function retryDelivery(request: ConsoleRequest): Promise<Reply> {
+  const { services, params } = request;
+  const { workspaceId, id } = (await reachWebhook(request)).record;
+  const deliveryId = params.delivery_id!;
+  const { webhooks } = services.store;
+  if (!(await webhooks.list(workspaceId, id)).some((each) => each.id === deliveryId)) throw nowhere();
+  await recordAct(request, workspaceId, {
+    action: 'retry',
+    objectType: 'webhook',
+    objectId: id,
+    changes: changesOf(null, { delivery_id: deliveryId }),
+  });
+  const delivery = present(await webhooks.retry(workspaceId, id, deliveryId, services.clock.now()));
+  services.webhooks.wake();
+  return { status: 202, json: deliveryView(delivery) };
 }
 
 /** The webhook of the path, in its workspace. */

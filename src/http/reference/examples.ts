@@ -12,6 +12,7 @@ export const ids = {
   credential: 'crd_1m2zg4ry00ttkcvsnayfkme03w',
   tool: 'tool_1m2zg9xk00vd3hb6y8t4r2qnwz',
   webhook: 'whk_1m2zgb4c00wq5s8e1k7n3dxyvt',
+  delivery: 'dlv_1m3251ak60h4s9x2c8e7r5tbvn',
   call: 'call_1m32516t60c9k4p7s1xv3hbydq',
   assistant: 'asst_1m2zh39g00g8qam2dt63gvfcq3',
   key: 'key_1m2zj1t200sr4hjbyas65hq14q',
@@ -151,6 +152,15 @@ export const webhook = {
   enabled: true,
   created_at: startedAt - 80_000,
   updated_at: startedAt - 80_000,
+};
+
+export const delivery = {
+  id: ids.delivery,
+  object: 'webhook_delivery',
+  type: 'turn.completed',
+  status: 'pending',
+  attempts: 1,
+  next_at: startedAt + 65,
 };
 
 export const tool = {

@@ -38,4 +38,15 @@ export const webhookRoutes: readonly Route[] = [
     success: nothingLeft,
     errors: ['route_not_found'],
   }),
+  operator('GET', `${path}/{id}/deliveries`, 'webhooks.read', webhooks.listDeliveries, {
+    summary: 'Lists deliveries of a webhook.',
+    query: wire.DeliveriesQuery,
+    success: json(wire.DeliveryList, 'The newest deliveries.'),
+    errors: ['route_not_found'],
+  }),
+  operator('POST', `${path}/{id}/deliveries/{delivery_id}/retry`, 'webhooks.write', webhooks.retryDelivery, {
+    summary: 'Sends a delivery again.',
+    success: json(wire.DeliveryView, 'The delivery, which is due now.', 202),
+    errors: ['route_not_found'],
+  }),
 ];

@@ -54,6 +54,18 @@ export function namesOf(start: SpanStart): SpanNames {
         kind: spanKinds.client,
         attributes: { 'db.system.name': start.store, 'db.operation.name': start.step },
       };
+    case 'delivery':
+      return {
+        name: 'delivery',
+        kind: spanKinds.client,
+        attributes: {
+          'http.request.method': 'POST',
+          'server.address': start.address,
+          'parley.delivery_id': start.deliveryId,
+          'parley.event_type': start.event,
+          'parley.attempt': start.attempt,
+        },
+      };
   }
 }
 
@@ -88,6 +100,7 @@ const roundNames = (start: Extract<SpanStart, { kind: 'round' }>): SpanNames => 
 /** The attribute of each later fact. */
 const factNames = {
   status: 'http.response.status_code',
+  answeredStatus: 'http.response.status_code',
   error: 'error.type',
   turnId: 'parley.turn_id',
   inputTokens: 'gen_ai.usage.input_tokens',

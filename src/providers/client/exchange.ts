@@ -36,9 +36,10 @@ export interface ProviderListener {
   ended(): void;
   /**
    * `status` is the answer's status if that is the failure, else null; `said` the beginning of its body, of a status
-   * that leaves open what was wrong, else empty; `location` the address that a redirect names, else empty.
+   * that leaves open what was wrong, else empty; `location` the address that a redirect names, else empty;
+   * `retryAfter` the header of that name, else empty.
    */
-  failed(failure: ModelFailure, status: number | null, errorText: string, location: string): void;
+  failed(failure: ModelFailure, status: number | null, errorText: string, location: string, retryAfter: string): void;
 }
 
 export interface ProviderRequest {
@@ -81,7 +82,7 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
   #graceUntil: number | null = null;
   #drained = 0;
   /** A refusal whose body comes; the listener hears of both together. */
-  #refusal: { readonly status: number; readonly location: string; errorText: string } | null = null;
+  #refusal: (Pick<ResponseHead, 'status' | 'location' | 'retryAfter'> & { errorText: string }) | null = null;
 
   constructor(clock: Clock, bounds: ProviderBounds, pool: Pool, listener: ProviderListener) {
     this.#clock = clock;
@@ -102,7 +103,7 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
   fail(failure: ModelFailure, status: number | null): void {
     if (this.#state !== 'open') return;
     this.cancel();
-    this.#listener.failed(failure, status, '', '');
+    this.#listener.failed(failure, status, '', '', '');
   }
 
   outputBegan(): void {
@@ -143,13 +144,13 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
   }
 
   head(head: ResponseHead): void {
-    const { status, contentType, contentEncoding, location } = head;
+    const { status, contentType, contentEncoding, location, retryAfter } = head;
     this.#repeat = null;
     if (this.#state !== 'open') return;
     this.#quietSince = this.#clock.monotonic();
     if (status < 300) return this.#listener.head(contentType, contentEncoding, head);
     this.release();
-    this.#refusal = { status, location, errorText: '' };
+    this.#refusal = { status, location, retryAfter, errorText: '' };
     if (!tellsWhy.has(status)) this.#tellRefusal();
   }
 
@@ -157,8 +158,8 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
     const refusal = this.#refusal;
     if (refusal === null) return;
     this.#refusal = null;
-    const { status, errorText, location } = refusal;
-    this.#listener.failed(failureOfStatus(status), status, errorText, location);
+    const { status, errorText, location, retryAfter } = refusal;
+    this.#listener.failed(failureOfStatus(status), status, errorText, location, retryAfter);
   }
 
   data(chunk: Buffer): void {

@@ -12,6 +12,8 @@ export interface ResponseHead {
   readonly mcpSession: string;
   /** `Location`, empty if absent. */
   readonly location: string;
+  /** `Retry-After`, empty if absent. */
+  readonly retryAfter: string;
   /** The length of the body in bytes, or how its end is marked. */
   readonly body: number | 'chunked' | 'until close';
   /**
@@ -49,6 +51,7 @@ export class HeadReader {
   #contentEncoding = '';
   #mcpSession = '';
   #location = '';
+  #retryAfter = '';
   #length: number | null = null;
   #chunked = false;
   #keptMs = Infinity;
@@ -76,6 +79,7 @@ export class HeadReader {
       contentEncoding: this.#contentEncoding,
       mcpSession: this.#mcpSession,
       location: this.#location,
+      retryAfter: this.#retryAfter,
       body,
       keptMs: isReusable && body !== 'until close' ? this.#keptMs : 0,
     };
@@ -122,6 +126,9 @@ export class HeadReader {
         return true;
       case 'location':
         this.#location = trimmed(line.slice(colon + 1));
+        return true;
+      case 'retry-after':
+        this.#retryAfter = trimmed(line.slice(colon + 1));
         return true;
       default:
         return true;

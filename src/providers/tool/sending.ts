@@ -14,7 +14,7 @@ export interface Sent {
 }
 
 /** Address of a tool as it was entered: a base URL alone would lose its trailing slash. */
-export function addressOf({ url }: ToolAccess): { readonly baseUrl: string; readonly path: string } {
+export function addressOf({ url }: Pick<ToolAccess, 'url'>): { readonly baseUrl: string; readonly path: string } {
   const { origin, pathname } = new URL(url);
   return { baseUrl: origin, path: pathname };
 }

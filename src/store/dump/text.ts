@@ -466,6 +466,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     events: Type.Array(OneOf(...webhookEvents)),
     enabled: Type.Boolean(),
     sealed: Base64(),
+    failingSinceMs: Type.Optional(Millis()),
     ...stamps,
   } satisfies Fields<Webhook>),
   key,

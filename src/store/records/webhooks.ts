@@ -10,6 +10,8 @@ export interface Webhook {
   readonly enabled: boolean;
   /** The secret that signs the deliveries, sealed as a credential is. */
   readonly sealed: Uint8Array;
+  /** Time of the first failure since the last 2xx. Absent without one. */
+  readonly failingSinceMs?: number;
   readonly createdAt: number;
   readonly updatedAt: number;
 }

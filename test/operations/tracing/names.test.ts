@@ -72,6 +72,26 @@ t.test('a span has failed by its error, and a request by its status', async (t) 
   });
 });
 
+t.test('an attempt at a delivery is a client span with the status of its answer', async (t) => {
+  const delivery = { kind: 'delivery', deliveryId: 'dlv_1', event: 'turn.failed', attempt: 2, address: 'crm.example' };
+  t.match(namesOf(delivery as Parameters<typeof namesOf>[0]), {
+    name: 'delivery',
+    attributes: {
+      'http.request.method': 'POST',
+      'server.address': 'crm.example',
+      'parley.delivery_id': 'dlv_1',
+      'parley.event_type': 'turn.failed',
+      'parley.attempt': 2,
+    },
+  });
+  t.same(attributesOf({ answeredStatus: 404, error: 'refused' }), {
+    'http.response.status_code': 404,
+    'error.type': 'refused',
+  });
+  t.equal(hasFailed({ answeredStatus: 404, error: 'refused' }), true);
+  t.equal(hasFailed({ answeredStatus: 204, error: null }), false);
+});
+
 t.test("a turn's page is below the public address, or the root of the server", async (t) => {
   const turn = { workspaceId: 'wks_1', sessionId: 'sess_1' };
   const path = '/console/wks_1/live/turn/turn_1?session=sess_1';

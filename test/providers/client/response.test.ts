@@ -25,6 +25,7 @@ t.test('the fields read from a head', async (t) => {
     contentEncoding: 'gzip',
     mcpSession: '',
     location: '',
+    retryAfter: '',
     body: 7,
     keptMs: Infinity,
   });

@@ -65,6 +65,7 @@ function hear(
     contentEncoding: '',
     mcpSession: '',
     location: '',
+    retryAfter: '',
     body: 'until close',
     keptMs: 0,
   });
@@ -76,7 +77,7 @@ function hear(
   }
   if (heard.endings.length > 0) return heard;
   if (then === undefined) listener.ended();
-  else listener.failed(then === 'cut' ? 'cut' : 'idle_timeout', null, '', '');
+  else listener.failed(then === 'cut' ? 'cut' : 'idle_timeout', null, '', '', '');
   return heard;
 }
 
