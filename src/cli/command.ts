@@ -23,6 +23,7 @@ import { registerSessions } from './sessions.ts';
 import { registerTalk } from './talk.ts';
 import { registerUsage } from './usage.ts';
 import { registerVoice } from './voice.ts';
+import { registerWebhooks } from './webhooks.ts';
 import { registerWorkspaces } from './workspaces.ts';
 
 const help = `
@@ -79,6 +80,7 @@ function commandOf(io: Io): Command {
     registerKeys,
     registerCredentials,
     registerTools,
+    registerWebhooks,
     registerSessions,
     registerVisitors,
     registerUsage,

@@ -4,6 +4,7 @@ import { realClock } from '../client/clock.ts';
 import type { ParleyError } from '../client/failure.ts';
 import { failureOf, parseJson, sendAttempt, strange } from '../client/http.ts';
 import { limits } from '../base/limits.ts';
+import { webhookEvents } from '../base/webhook-events.ts';
 import type { WorkspaceView } from '../wire/wire.ts';
 import { AdvisedFailure, CommandFailure, UsageFailure } from './exit.ts';
 
@@ -124,6 +125,8 @@ const advice: Readonly<Record<string, string>> = {
   credential_id:
     "It is the id of a credential of this workspace, of the kind tool and for the origin of the tool's URL.",
   tool_ids: 'At most 16 tools of this workspace, with 64 functions that are on and have different names.',
+  events: `Each is one of ${webhookEvents.join(', ')}, once.`,
+  webhooks: `A workspace has at most ${limits.webhooksMax} webhooks: delete one first.`,
   url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',
   'model.credential_id':
@@ -134,7 +137,7 @@ const advice: Readonly<Record<string, string>> = {
 function adviceFor({ status, code, message, field }: ParleyError): string {
   if (status === 401)
     return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
-  if (code === 'route_not_found') return 'No such workspace, key, credential or tool.';
+  if (code === 'route_not_found') return 'No such workspace, key, credential, tool, webhook or delivery.';
   return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
 }
 

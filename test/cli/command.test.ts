@@ -132,6 +132,7 @@ t.test('--help prints every command and --version the version', async (t) => {
     'assistants',
     'keys',
     'credentials',
+    'webhooks',
     'sessions',
     'visitors',
     'usage',

@@ -13,6 +13,7 @@ const pages: Readonly<Record<string, Permission>> = {
   assistants: 'assistants.read',
   tools: 'tools.read',
   keys: 'keys.read',
+  webhooks: 'webhooks.read',
   sessions: 'sessions.read',
   usage: 'usage.read',
   credentials: 'credentials.read',

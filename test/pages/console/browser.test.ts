@@ -15,6 +15,7 @@ import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
 import { theTools } from './tools.ts';
 import { turns } from './turns.ts';
+import { theWebhooks } from './webhooks.ts';
 
 t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   const console = await openConsole(t);
@@ -26,6 +27,7 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
   await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));
   await t.test('tools are added, tried and removed', (t) => theTools(t, console));
+  await t.test('webhooks are created, delivered to and deleted', (t) => theWebhooks(t, console));
   await t.test('live lists show sessions that arrive', (t) => liveLists(t, console));
   await t.test('the live page stays usable with crowds of actors', (t) => crowds(t, console));
   await t.test('plots show the load of the last hour', (t) => plots(t, console));

@@ -13,6 +13,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   const bare: string = (await house.console('/workspaces', { body: { name: 'bare' } })).json.id;
   const w = house.workspaceId;
   const { tool, asked } = await withTool(house);
+  const webhook = await newWebhook(house);
   const paths = [
     ...[`${w}/live`, `${w}/live?kind=key`, `${w}/live?kind=turn`, `${w}/live?kind=socket`, `${w}/live?state=streaming`],
     ...[
@@ -39,6 +40,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
       `${w}/live/turn/${asked.turn}?session=${asked.session}`,
     ],
     ...[`${w}/keys`, `${w}/keys/${full.key.id}`, `${w}/credentials`, `${w}/usage`],
+    ...[`${w}/webhooks`, `${w}/webhooks/${webhook}`],
     ...[
       `${w}/sessions`,
       `${w}/sessions?status=ended&channel=api`,
@@ -46,12 +48,14 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
       `${w}/sessions/${full.ended.id}`,
     ],
     ...['load', 'workspaces', 'people', 'audit', 'audit?by=nobody', 'sign-in'],
-    ...['live', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage'].map((name) => `${bare}/${name}`),
+    ...['live', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage', 'webhooks'].map(
+      (name) => `${bare}/${name}`,
+    ),
   ];
   const { page, complaints, context } = await console.open();
   const kinds = new Set<string>();
   const look = async (path: string, open: () => Promise<unknown>): Promise<void> => {
-    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool)_\w+/g, (id) =>
+    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool|whk)_\w+/g, (id) =>
       id === bare ? 'bare' : id.split('_')[0]!,
     );
     const kind = name.replace(/^(?:wks|bare)\//, '').replace(/\?(?!section=).*/, '');
@@ -60,6 +64,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   };
   for (const path of ['nowhere', `${w}/nowhere`]) await look(path, () => page.goto(console.url(path)));
   for (const path of paths) await look(path, () => turnTo(page, console, console.url(path)));
+  await house.console(`/workspaces/${w}/webhooks/${webhook}`, { method: 'DELETE' });
   await t.test('a text of too little contrast is found by axe and by the script', (t) => planted(t, page));
   await context.close();
   await t.test('a greeting stands once in a session and in a trial', (t) => greeting(t, console, full.ended.id));
@@ -105,6 +110,16 @@ async function withTool(house: House) {
   const stream = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Show me' } });
   await stream.rest();
   return { tool, asked: { assistant, session, turn: stream.turnId } };
+}
+
+/** A disabled webhook with a long URL. */
+async function newWebhook(house: House): Promise<string> {
+  const body = {
+    url: `https://a-long-name-of-a-receiver.customers.example.com/${'a-very-long-path/'.repeat(20)}`,
+    events: ['turn.completed', 'turn.failed', 'session.ended', 'session.expired'],
+    enabled: false,
+  };
+  return (await house.console(`/workspaces/${house.workspaceId}/webhooks`, { body })).json.id;
 }
 
 /** A text of a contrast of 2.8 : 1. */

@@ -89,7 +89,7 @@ const navigationOf = (page: Page): Promise<string[]> =>
   page.locator('nav[aria-label="Console"] > a:not(.brand)').allTextContents();
 
 const buildersOnly = ['Create assistant', 'Create tool', 'Save', 'Publish', 'Unpublish', 'Disable'];
-const ownersOnly = ['Create key', 'Enter credential', 'Create workspace', 'Edit', 'Erase'];
+const ownersOnly = ['Create key', 'Create webhook', 'Enter credential', 'Create workspace', 'Edit', 'Erase'];
 
 /** Buttons that each role is not shown, on the pages that it may read. */
 const withheld: Readonly<Record<Role, readonly string[]>> = {
@@ -107,7 +107,9 @@ async function shownTo(t: Test, console: Console, full: Furnished, role: Role): 
   const permitted: string[] = [];
   const buttons = new Set<string>();
   for (const path of [
-    ...['live', 'assistants', 'tools', 'keys', 'sessions', 'usage', 'credentials'].map((name) => `${w}/${name}`),
+    ...['live', 'assistants', 'tools', 'keys', 'webhooks', 'sessions', 'usage', 'credentials'].map(
+      (name) => `${w}/${name}`,
+    ),
     ...['load', 'workspaces', 'people', 'audit'],
     ...[`${w}/assistants/${full.assistant.id}`, `${w}/sessions/${full.session.id}`],
   ]) {
@@ -143,6 +145,7 @@ const all = [
   'assistants',
   'tools',
   'keys',
+  'webhooks',
   'sessions',
   'usage',
   'credentials',
@@ -157,6 +160,6 @@ const without = (...names: readonly string[]): readonly string[] => all.filter((
 const expected: Readonly<Record<Role, readonly string[]>> = {
   owner: all,
   editor: without('keys', 'people', 'audit'),
-  attendant: without('tools', 'keys', 'usage', 'credentials', 'load', 'people', 'audit'),
+  attendant: without('tools', 'keys', 'webhooks', 'usage', 'credentials', 'load', 'people', 'audit'),
   viewer: without('tools', 'keys', 'credentials', 'people', 'audit'),
 };

@@ -9,7 +9,8 @@ import { Facts, Head, State } from '../parts/head.tsx';
 import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago } from '../parts/time.tsx';
 import { errorWords, kinds, stepWords, toolBodyOf, toolDraftOf, type ToolDraft } from '../parts/tool-draft.ts';
-import { SecretOnce, ToolFields } from '../parts/tool-form.tsx';
+import { SecretOnce } from '../parts/secret-once.tsx';
+import { ToolFields } from '../parts/tool-form.tsx';
 import { ToolFunctions } from '../parts/tool-functions.tsx';
 import { ToolTestCall } from '../parts/tool-test.tsx';
 import { Unread } from '../parts/missing.tsx';
@@ -193,7 +194,12 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
           </p>
         </ConfirmDialog>
       )}
-      {secret !== null && <SecretOnce name={name} secret={secret} old close={() => setSecret(null)} />}
+      {secret !== null && (
+        <SecretOnce of={name} secret={secret} close={() => setSecret(null)}>
+          The tool verifies with it that a call is from this server. For 24 hours the old secret signs too: put this one
+          into the tool within that time.
+        </SecretOnce>
+      )}
     </>
   );
 }

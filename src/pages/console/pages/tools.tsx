@@ -11,7 +11,8 @@ import { Rows, type Column } from '../parts/rows.tsx';
 import { FormEnd, useSubmit } from '../parts/submit.tsx';
 import { Ago } from '../parts/time.tsx';
 import { emptyTool, kinds, toolBodyOf } from '../parts/tool-draft.ts';
-import { SecretOnce, ToolFields } from '../parts/tool-form.tsx';
+import { SecretOnce } from '../parts/secret-once.tsx';
+import { ToolFields } from '../parts/tool-form.tsx';
 import { apiWorkspace, go, inWorkspace } from '../route.ts';
 import type { CreatedTool, Credential, Tool } from '../types.ts';
 
@@ -82,7 +83,9 @@ export default function Tools() {
       />
       {creating && <CreateDialog path={path} created={created} close={() => setCreating(false)} />}
       {made?.signing_secret !== undefined && (
-        <SecretOnce name={made.name} secret={made.signing_secret} old={false} close={() => open(made)} />
+        <SecretOnce of={made.name} secret={made.signing_secret} close={() => open(made)}>
+          The tool verifies with it that a call is from this server.
+        </SecretOnce>
       )}
     </>
   );

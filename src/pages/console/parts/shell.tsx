@@ -16,6 +16,7 @@ const ofWorkspace = [
   ['assistants', 'Assistants'],
   ['tools', 'Tools'],
   ['keys', 'Keys'],
+  ['webhooks', 'Webhooks'],
   ['sessions', 'Sessions'],
   ['usage', 'Usage'],
   ['credentials', 'Credentials'],

@@ -1,11 +1,8 @@
-/** The settings of a tool, and its signing secret, which is shown once. */
-import { useState } from 'preact/hooks';
+/** The settings of a tool. */
 import type { ApiFailure } from '../api.ts';
 import { durationPattern } from './duration.ts';
 import { inWorkspace } from '../route.ts';
 import type { Credential, Tool } from '../types.ts';
-import { CopyButton } from './copy.tsx';
-import { Dialog } from './dialog.tsx';
 import { Check, Choice, Input } from './field.tsx';
 import { approvals, shows, type ToolDraft } from './tool-draft.ts';
 
@@ -129,40 +126,5 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
       )}
       <Check label="Disabled" checked={draft.disabled} onValue={(disabled) => change({ disabled })} note={offNote} />
     </>
-  );
-}
-
-/** The secret is in this answer alone: the dialog closes by its own button, and the text is nowhere kept. */
-export function SecretOnce({
-  name,
-  secret,
-  old,
-  close,
-}: {
-  name: string;
-  secret: string;
-  old: boolean;
-  close: () => void;
-}) {
-  const [kept, setKept] = useState(false);
-  return (
-    <Dialog name={`The signing secret of “${name}”`} close={close} held>
-      <div class="stack">
-        <p>
-          The tool checks with it that a call is from here. It is shown this once.{' '}
-          {old && 'For 24 hours the one before signs too: put this one into the tool within that time.'}
-        </p>
-        <code class="once">{secret}</code>
-        <p class="acts">
-          <CopyButton text={secret} label="Copy the secret" quiet={false} />
-        </p>
-        <Check label="I have saved it" checked={kept} onValue={setKept} />
-        <p class="acts end">
-          <button type="button" class="primary" disabled={!kept} onClick={close}>
-            Done
-          </button>
-        </p>
-      </div>
-    </Dialog>
   );
 }
