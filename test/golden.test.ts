@@ -69,6 +69,12 @@ for (const version of versions) {
     t.same(rowOf(exported), { type: 'audit', record }, 'as an export has it');
   });
 
+  t.test(`${version}, a delivery to a webhook`, async (t) => {
+    const { record, stored, exported } = JSON.parse(readFileSync(join(folder, 'delivery.json'), 'utf8'));
+    t.same(unpackRow(Buffer.from(stored, 'base64')), record, 'as an embedded store keeps it');
+    t.same(rowOf(exported), { type: 'delivery', record }, 'as an export has it');
+  });
+
   t.test(`${version}, served`, (t) => served(t, folder));
 }
 

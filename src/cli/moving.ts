@@ -48,6 +48,7 @@ const plurals: Readonly<Record<string, string>> = {
   memory: 'remembered requests',
   usage: 'usage rows',
   audit: 'audit rows',
+  delivery: 'deliveries',
 };
 
 /** `3 rows: 1 workspace, 2 keys` */

@@ -1,7 +1,7 @@
 /**
  * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports
  * a workspace's rows together and in one order: the workspace, its assistants, their versions, credentials, tools,
- * webhooks and keys, each session with its messages (a turn after its own message), the remembered requests, the usage,
+ * webhooks and keys, each session with its messages (a turn after its own message), deliveries, the remembered requests, the usage,
  * and its rows of the audit. The history of an actor follows its own row. The audit of workspaces, of people and of
  * removed workspaces comes last.
  *
@@ -25,6 +25,7 @@ import type {
   IdempotencyRecord,
   Session,
   StopRequest,
+  StoredDelivery,
   Tool,
   ToolCall,
   Turn,
@@ -144,6 +145,12 @@ export interface UsageRow {
   readonly counts: UsageCounts;
 }
 
+/** An event on its way to a webhook. A lease on it is void. */
+export interface DeliveryRow {
+  readonly type: 'delivery';
+  readonly record: StoredDelivery;
+}
+
 /** A row of the audit. Such rows never change. */
 export interface AuditRow {
   readonly type: 'audit';
@@ -164,6 +171,7 @@ export type DumpRow =
   | TurnRow
   | MemoryRow
   | UsageRow
+  | DeliveryRow
   | AuditRow;
 
 /** A store that can be exported. */
@@ -221,6 +229,8 @@ export interface Holdings {
   moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
   /** Each session before its history and its messages, and each turn after its own message. */
   sessions(workspaceId: string): AsyncIterable<SessionRow | DumpedHistoryRow | MessageRow | TurnRow>;
+  /** Ordered by webhook, then by id. */
+  deliveries(workspaceId: string): AsyncIterable<StoredDelivery>;
   /** Ordered by end, then by name. */
   memories(workspaceId: string): AsyncIterable<IdempotencyRecord>;
   /** Ordered by assistant and key; each hour before its seconds. */
@@ -258,6 +268,7 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
     // Stores may keep the fields in another order; an export is the same to the byte.
     for await (const row of holdings.sessions(id))
       yield row.type === 'session' ? { ...row, record: sessionShape.inOrder(row.record) } : row;
+    for await (const record of holdings.deliveries(id)) yield { type: 'delivery', record };
     for await (const record of holdings.memories(id))
       if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };
     yield* holdings.usage(id);

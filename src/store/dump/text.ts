@@ -7,6 +7,7 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import { roles } from '../../base/roles.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
+import type { StoredDelivery } from '../parts/webhooks.ts';
 import type {
   AskedModel,
   Assistant,
@@ -494,6 +495,20 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     counts: Type.Object(
       Object.fromEntries(usageFields.map((name, at) => [name, at < firstCounts ? Whole() : Type.Optional(Whole())])),
     ),
+  }),
+  delivery: row('delivery', {
+    record: Type.Object({
+      ...held,
+      webhookId: Name(),
+      type: OneOf(...webhookEvents),
+      body: Text(),
+      traceparent: Type.Optional(Text()),
+      status: OneOf('pending', 'delivered', 'failed'),
+      attempts: Whole(),
+      nextAtMs: Nullable(Millis()),
+      sessionId: Name(),
+      sourceId: Name(),
+    } satisfies Fields<StoredDelivery>),
   }),
   audit: row('audit', {
     record: Type.Object({

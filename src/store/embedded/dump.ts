@@ -11,6 +11,7 @@ import type {
   HistoryKind,
   IdempotencyRecord,
   Move,
+  StoredDelivery,
   ToolCall,
   TurnPlace,
   Versioned,
@@ -132,6 +133,10 @@ export class EmbeddedSource implements DumpSource, Holdings {
       picked = memories.length;
       after = memories.at(-1)?.place ?? after;
     }
+  }
+
+  async *deliveries(workspaceId: string): AsyncGenerator<StoredDelivery> {
+    for await (const [, row] of this.#rows<StoredDelivery>(keys.deliveriesIn(workspaceId))) yield row;
   }
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {

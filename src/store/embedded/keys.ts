@@ -95,9 +95,10 @@ export const move = (kind: HistoryKind, workspaceId: string, id: string, seq: nu
 
 /** The webhooks of all workspaces. */
 export const webhooks = 'webhook/';
+export const deliveriesIn = (workspaceId: string): string => `delivery/${part(workspaceId)}/`;
 /** The deliveries of a webhook, in the order of their ids. */
 export const deliveries = (workspaceId: string, webhookId: string): string =>
-  `delivery/${part(workspaceId)}/${part(webhookId)}/`;
+  `${deliveriesIn(workspaceId)}${part(webhookId)}/`;
 export const delivery = (workspaceId: string, webhookId: string, id: string): string =>
   deliveries(workspaceId, webhookId) + part(id);
 /** The pending deliveries of all workspaces; each row has the key of its delivery. */

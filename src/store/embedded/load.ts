@@ -12,6 +12,7 @@ import { moveRow } from '../moves.ts';
 import { usageFields } from '../usage.ts';
 import { putAudit } from './audit.ts';
 import type { FlightRow } from './flights.ts';
+import { putDelivery } from './deliveries.ts';
 import * as keys from './keys.ts';
 import { Draft } from '../write-batcher.ts';
 import type * as rows from './rows.ts';
@@ -103,6 +104,8 @@ function put(draft: Draft, row: DumpRow): void {
         keys.usageAt(row.grain, row.workspaceId, keys.account(row.assistantId, row.keyId), row.start),
         usageFields.map((field) => row.counts[field] ?? 0),
       );
+    case 'delivery':
+      return putDelivery(draft, row.record);
     case 'audit':
       return putAudit(draft, row.record);
   }

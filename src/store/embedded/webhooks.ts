@@ -9,6 +9,7 @@ import type {
   Session,
   SessionPlace,
   SettleDelivery,
+  StoredDelivery,
   TurnPlace,
   Turn,
   Versioned,
@@ -19,7 +20,7 @@ import type {
 import { deliveryHead, deliveryId, hasEnd, sessionEvent, turnEvent, type StoredEvent } from '../webhook-events.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import * as keys from './keys.ts';
-import { dropDelivery, type DeliveryRow } from './deliveries.ts';
+import { dropDelivery, putDelivery } from './deliveries.ts';
 import type { StoredSession } from './rows.ts';
 
 interface Lease {
@@ -112,7 +113,7 @@ export class EmbeddedWebhooks implements WebhookStore {
   claim({ owner, nowMs, leaseUntilMs, limit, skip }: ClaimDeliveries): Promise<WebhookDelivery[]> {
     const skipped = new Set([...skip].map(keys.part));
     return this.#batcher.step((draft) => {
-      const claimed: [key: string, row: DeliveryRow][] = [];
+      const claimed: [key: string, row: StoredDelivery][] = [];
       const start = this.#claimFrom;
       const spans = [
         [start, keys.endOf(keys.dueDeliveries)],
@@ -142,7 +143,7 @@ export class EmbeddedWebhooks implements WebhookStore {
     const { workspaceId, webhookId, id } = delivery;
     const key = keys.delivery(workspaceId, webhookId, id);
     return this.#batcher.step((draft) => {
-      const row = this.#batcher.get<DeliveryRow>(key);
+      const row = this.#batcher.get<StoredDelivery>(key);
       const isHeld = this.#leases.get(key)?.owner === owner;
       draft.whenApplied(() => isHeld && this.#leases.delete(key));
       if (row === undefined || !isHeld) return false;
@@ -158,7 +159,7 @@ export class EmbeddedWebhooks implements WebhookStore {
       done = await this.#batcher.step((draft) => {
         const due = this.#batcher.range<string>(prefix, keys.endOf(prefix), limits.removalRowsMax);
         for (const [, key] of due) {
-          this.#replace(draft, this.#batcher.get<DeliveryRow>(key)!, { status: 'failed', nextAtMs: null });
+          this.#replace(draft, this.#batcher.get<StoredDelivery>(key)!, { status: 'failed', nextAtMs: null });
           draft.whenApplied(() => this.#leases.delete(key));
         }
         return due.length < limits.removalRowsMax;
@@ -171,7 +172,7 @@ export class EmbeddedWebhooks implements WebhookStore {
   async list(workspaceId: string, webhookId: string): Promise<WebhookDelivery[]> {
     const prefix = keys.deliveries(workspaceId, webhookId);
     const found: WebhookDelivery[] = [];
-    for (const [, row] of this.#batcher.scan<DeliveryRow>(prefix, keys.endOf(prefix), true)) {
+    for (const [, row] of this.#batcher.scan<StoredDelivery>(prefix, keys.endOf(prefix), true)) {
       found.push(viewOf(row));
       if (found.length === limits.webhookDeliveriesMax) break;
     }
@@ -181,7 +182,7 @@ export class EmbeddedWebhooks implements WebhookStore {
   retry(workspaceId: string, webhookId: string, id: string, nowMs: number): Promise<WebhookDelivery | null> {
     const key = keys.delivery(workspaceId, webhookId, id);
     return this.#batcher.step((draft) => {
-      const row = this.#batcher.get<DeliveryRow>(key);
+      const row = this.#batcher.get<StoredDelivery>(key);
       if (row === undefined) return null;
       draft.whenApplied(() => this.#leases.delete(key));
       return viewOf(this.#replace(draft, row, { status: 'pending', nextAtMs: nowMs }));
@@ -189,13 +190,13 @@ export class EmbeddedWebhooks implements WebhookStore {
   }
 
   /** The deliveries of a webhook that are due and not leased. */
-  #dueOf(prefix: string, nowMs: number, limit: number): [key: string, row: DeliveryRow][] {
+  #dueOf(prefix: string, nowMs: number, limit: number): [key: string, row: StoredDelivery][] {
     const [to, looks] = [keys.dueAfter(prefix, nowMs), limit + this.#leases.size];
     return this.#batcher
       .range<string>(prefix, to, looks)
       .filter(([, key]) => (this.#leases.get(key)?.untilMs ?? 0) <= nowMs)
       .slice(0, limit)
-      .map(([, key]) => [key, this.#batcher.get<DeliveryRow>(key)!]);
+      .map(([, key]) => [key, this.#batcher.get<StoredDelivery>(key)!]);
   }
 
   /** Removes a bounded number of deliveries; true once none is left. */
@@ -233,7 +234,7 @@ export class EmbeddedWebhooks implements WebhookStore {
     for (const { id: webhookId, events } of this.#enabled.get(workspaceId)!) {
       if (!events.includes(event.type)) continue;
       const id = deliveryId(deliveryHead(nowMs), sourceId, webhookId);
-      const row: DeliveryRow = {
+      putDelivery(draft, {
         id,
         workspaceId,
         webhookId,
@@ -243,11 +244,7 @@ export class EmbeddedWebhooks implements WebhookStore {
         nextAtMs: nowMs,
         sessionId,
         sourceId,
-      };
-      const key = keys.delivery(workspaceId, webhookId, id);
-      draft.put(key, row);
-      draft.put(keys.dueDelivery(row), key);
-      draft.put(keys.deliveriesOf(workspaceId, sessionId, sourceId) + keys.part(webhookId), key);
+      });
     }
   }
 
@@ -270,7 +267,7 @@ export class EmbeddedWebhooks implements WebhookStore {
     }
   }
 
-  #replace(draft: Draft, row: DeliveryRow, change: Partial<DeliveryRow>): DeliveryRow {
+  #replace(draft: Draft, row: StoredDelivery, change: Partial<StoredDelivery>): StoredDelivery {
     const next = { ...row, ...change };
     const key = keys.delivery(row.workspaceId, row.webhookId, row.id);
     if (row.nextAtMs !== null) draft.remove(keys.dueDelivery(row));
@@ -285,10 +282,10 @@ export class EmbeddedWebhooks implements WebhookStore {
     const ended = (this.#ended.get(prefix) ?? every) + 1;
     this.#ended.set(prefix, ended > every ? 0 : ended);
     if (ended <= every) return;
-    const rows = this.#batcher.range<DeliveryRow>(prefix, keys.endOf(prefix));
+    const rows = this.#batcher.range<StoredDelivery>(prefix, keys.endOf(prefix));
     for (const [key, { nextAtMs }] of rows.slice(0, -limits.webhookDeliveriesMax))
       if (nextAtMs === null) dropDelivery(draft, this.#batcher, key);
   }
 }
 
-const viewOf = ({ sessionId: _, sourceId: __, ...delivery }: DeliveryRow): WebhookDelivery => delivery;
+const viewOf = ({ sessionId: _, sourceId: __, ...delivery }: StoredDelivery): WebhookDelivery => delivery;

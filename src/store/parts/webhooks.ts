@@ -25,6 +25,13 @@ export interface WebhookDelivery {
   readonly nextAtMs: number | null;
 }
 
+/** A delivery as a store keeps it. */
+export interface StoredDelivery extends WebhookDelivery {
+  readonly sessionId: string;
+  /** The turn or the session whose end the event reports. */
+  readonly sourceId: string;
+}
+
 export interface ClaimDeliveries {
   readonly owner: string;
   readonly nowMs: number;

@@ -14,6 +14,7 @@ import type {
   Move,
   Session,
   StopRequest,
+  StoredDelivery,
   Turn,
   Versioned,
 } from '../store.ts';
@@ -44,6 +45,7 @@ import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
 import { callsOf } from './transcript.ts';
+import { deliveryOf } from './webhooks.ts';
 
 /** Sessions that are read at a time, and messages of each. */
 const movingSessionsMax = 16;
@@ -149,6 +151,30 @@ export class RedisSource implements DumpSource, Holdings {
       const last = entries.at(-1)!.ends;
       seen = entries.filter(({ ends }) => ends === last).length + (last === end ? seen : 0);
       end = last;
+    }
+  }
+
+  async *deliveries(workspaceId: string): AsyncGenerator<StoredDelivery> {
+    const root = this.#roots.workspace(workspaceId);
+    for await (const webhooks of this.#ids(`${root}:webhook:ids`, limits.webhooksMax)) {
+      for (const webhookId of webhooks)
+        yield* this.#deliveriesTo(`${root}:deliveries:${webhookId}`, workspaceId, webhookId);
+    }
+  }
+
+  async *#deliveriesTo(key: string, workspaceId: string, webhookId: string): AsyncGenerator<StoredDelivery> {
+    for await (const ids of this.#ids(`${key}:ids`, limits.movingRowsMax)) {
+      const names = ids.flatMap((id) => [id, `${id}/state`, `${id}/session`, `${id}/source`]);
+      const stored = await this.#fields(key, names);
+      for (const [index, id] of ids.entries()) {
+        const [event, state, session, source] = stored.slice(index * 4, index * 4 + 4);
+        if (event == null) continue;
+        yield {
+          ...deliveryOf({ id, workspaceId, webhookId }, event as Buffer, state as Buffer),
+          sessionId: textOfReply(session),
+          sourceId: textOfReply(source),
+        };
+      }
     }
   }
 

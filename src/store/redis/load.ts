@@ -15,6 +15,8 @@ import type {
   TurnRow,
 } from '../dump.ts';
 import { packMove } from '../moves.ts';
+import type { StoredEvent } from '../webhook-events.ts';
+import { textOfState } from './webhooks.ts';
 import { aliasKeyOf } from '../records.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
@@ -154,6 +156,19 @@ export class RedisTarget implements DumpTarget {
           counts: usageFields.map((field) => counts[field] ?? 0).join(','),
         });
         return;
+      }
+      case 'delivery': {
+        const { id, workspaceId, webhookId, type, body, traceparent, sessionId, sourceId, ...state } = row.record;
+        const event: StoredEvent = { type, body, ...(traceparent !== undefined && { traceparent }) };
+        return void (await this.#link.runDurable('load-delivery', this.#roots.workspace(workspaceId), {
+          webhook: part(webhookId),
+          id: part(id),
+          event: packRow(event),
+          state: textOfState(state),
+          next: state.nextAtMs ?? '',
+          session: part(sessionId),
+          source: part(sourceId),
+        }));
       }
       case 'audit':
         await this.#record(this.#roots.workspace(auditIndex), 'audit_place', {

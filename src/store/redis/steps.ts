@@ -212,6 +212,7 @@ export const steps = {
     'feedback',
     '...calls',
   ],
+  'load-delivery': ['webhook', 'id', 'event', 'state', 'next', 'session', 'source'],
   'load-memory': ['memory', 'record', 'result', 'ends'],
   'load-history': ['kind', 'id', '...moves'],
   'load-usage': ['account', 'hour', 'second', 'counts'],

@@ -110,9 +110,9 @@ function shuffledFrom<T>(list: readonly T[], number: number): T[] {
   return [...list.slice(at), ...list.slice(0, at)];
 }
 
-const textOfState = ({ status, attempts, nextAtMs }: State): string => `${status} ${attempts} ${nextAtMs ?? ''}`;
+export const textOfState = ({ status, attempts, nextAtMs }: State): string => `${status} ${attempts} ${nextAtMs ?? ''}`;
 
-function deliveryOf(place: Place, event: Buffer, state: Buffer): WebhookDelivery {
+export function deliveryOf(place: Place, event: Buffer, state: Buffer): WebhookDelivery {
   const [status, attempts, next] = textOfReply(state).split(' ') as [WebhookDelivery['status'], string, string];
   return {
     ...place,

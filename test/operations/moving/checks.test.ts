@@ -115,6 +115,13 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['workspace', record('name', ''), 'name'],
   ['workspace', record('createdAt', 1e15), 'createdAt'],
   ['workspace', record('id', 'wks_1'), 'record.id'],
+  ['delivery', record('id', 'dlv_1'), 'record.id'],
+  ['delivery', record('webhookId', 'elsewhere'), 'record.webhookId'],
+  ['delivery', record('sessionId', 'elsewhere'), 'record.sessionId'],
+  ['delivery', record('sourceId', 'elsewhere'), 'record.sourceId'],
+  ['delivery', record('type', 'turn.began'), 'record.type'],
+  ['delivery', record('status', 'sent'), 'record.status'],
+  ['delivery', record('nextAtMs', 'soon'), 'record.nextAtMs'],
   ['audit', record('id', 'aud_1'), 'record.id'],
   ['audit', record('workspaceId', 'elsewhere'), 'record.workspaceId'],
   ['audit', record('inWorkspaceId', 'elsewhere'), 'record.inWorkspaceId'],
@@ -300,7 +307,7 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
     t.equal(rows, lines.length - 2);
   }
   const types = new Set(lines.slice(1, -1).map((line) => JSON.parse(line).type));
-  t.equal(types.size, 14, [...types].join());
+  t.equal(types.size, 15, [...types].join());
 });
 
 t.test('an import refuses a row that the API refuses, names its line and field, and stores no row', async (t) => {

@@ -107,6 +107,20 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   withdrawing.push(withdrawn.withdrawStep());
   await store.turns.withdraw(withdrawing[0]!);
 
+  const claimed = await store.webhooks.claim({
+    owner: scene.owner,
+    nowMs,
+    leaseUntilMs: nowMs + 1000,
+    limit: 2,
+    skip: new Set(),
+  });
+  for (const [index, delivery] of claimed.entries()) {
+    const result =
+      index === 0
+        ? ({ status: 'failed', nextAtMs: null } as const)
+        : ({ status: 'pending', nextAtMs: nowMs + 5000 } as const);
+    await store.webhooks.settle({ delivery, owner: scene.owner, attempts: 2, ...result });
+  }
   const long = await longTalk(scene);
   const trial = await scene.created({ channel: 'console' });
   const flying = await inFlight(scene);
@@ -302,6 +316,11 @@ export async function answers(store: Store, { scene, keys, sessionIds, flying, f
       await listed('tool'),
       await listed('webhook'),
     ],
+    deliveries: await Promise.all(
+      (await store.catalog.list('webhook', workspaceId, page())).items.map(({ id }) =>
+        store.webhooks.list(workspaceId, id),
+      ),
+    ),
     audit: await Promise.all([workspaceId, installation, auditOfWorkspaces].map((place) => auditAt(store, place))),
     versions: [
       await store.catalog.read('workspace', workspaceId, workspaceId),

@@ -38,6 +38,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
     'if tonumber(cut) > ends then cut = ends end',
   ],
   'a cut that takes bytes for code points': ['finish-turn', 'drop_points(content, ends - cut)', 'content:sub(1, cut)'],
+  'a withdrawn turn whose event stays': ['withdraw-turn', 'drop_deliveries(session, turn)', ''],
   'an end of a turn without its event': ['finish-turn', 'turn_event, session, turn,', "'', session, turn,"],
   'a failed turn that is not counted as one': ['finish-turn', 'ended, 0, 1, failed,', 'ended, 0, 1, 0,'],
   'a withdrawal that leaves its memory': ['withdraw-turn', 'then forget(memory) end', 'then end'],

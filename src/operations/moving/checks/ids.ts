@@ -100,6 +100,13 @@ function idsOf(row: DumpRow): Named[] {
         ['assistantId', row.assistantId, 'asst'],
         ['keyId', row.keyId, 'key'],
       ];
+    case 'delivery':
+      return [
+        ...recordIds(row, 'dlv'),
+        ['record.webhookId', row.record.webhookId, 'whk'],
+        ['record.sessionId', row.record.sessionId, 'ses'],
+        ['record.sourceId', row.record.sourceId, 'turn', 'ses'],
+      ];
     case 'audit':
       return auditIds(row);
   }
