@@ -15,7 +15,7 @@ import type {
   TurnRow,
 } from '../dump.ts';
 import { packMove } from '../moves.ts';
-import type { StoredEvent } from '../webhook-events.ts';
+import { eventText } from '../webhook-events.ts';
 import { textOfState } from './webhooks.ts';
 import { aliasKeyOf } from '../records.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
@@ -159,11 +159,10 @@ export class RedisTarget implements DumpTarget {
       }
       case 'delivery': {
         const { id, workspaceId, webhookId, type, body, traceparent, sessionId, sourceId, ...state } = row.record;
-        const event: StoredEvent = { type, body, ...(traceparent !== undefined && { traceparent }) };
         return void (await this.#link.runDurable('load-delivery', this.#roots.workspace(workspaceId), {
           webhook: part(webhookId),
           id: part(id),
-          event: packRow(event),
+          event: eventText({ type, body, ...(traceparent !== undefined && { traceparent }) }),
           state: textOfState(state),
           next: state.nextAtMs ?? '',
           session: part(sessionId),

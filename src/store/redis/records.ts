@@ -14,7 +14,7 @@ import type {
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
-import { deliveryHead, sessionEvent, turnEvent } from '../webhook-events.ts';
+import { deliveryHead, eventText, sessionEvent, turnEvent } from '../webhook-events.ts';
 import { memoryDigest } from './keys.ts';
 import type { Argument, RedisReply } from './reply.ts';
 
@@ -29,7 +29,7 @@ export const sessionFields = (session: Session) => ({
 /** The event of a session that ends with a step; empty if it does not end. */
 export function endingFields(session: Session, nowMs: number) {
   const event = sessionEvent(session, nowMs);
-  return event === null ? noEnding : { ...eventTime(nowMs), sessionEvent: packRow(event) };
+  return event === null ? noEnding : { ...eventTime(nowMs), sessionEvent: eventText(event) };
 }
 
 const noEnding = { deliveryHead: '', eventAt: '', sessionEvent: '' };
@@ -39,7 +39,7 @@ export function endedFields(session: Session, turn: Turn, nowMs: number) {
   const event = turnEvent(session, turn, nowMs);
   return event === null
     ? { ...noEnding, turnEvent: '' }
-    : { ...endingFields(session, nowMs), ...eventTime(nowMs), turnEvent: packRow(event) };
+    : { ...endingFields(session, nowMs), ...eventTime(nowMs), turnEvent: eventText(event) };
 }
 
 const eventTime = (nowMs: number) => ({ deliveryHead: deliveryHead(nowMs), eventAt: nowMs });

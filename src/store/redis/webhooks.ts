@@ -6,8 +6,7 @@ import { secondsOf } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { ClaimDeliveries, SessionPlace, SettleDelivery, WebhookDelivery, WebhookStore } from '../store.ts';
-import { unpackRow } from '../codec.ts';
-import type { StoredEvent } from '../webhook-events.ts';
+import { eventOf } from '../webhook-events.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
@@ -116,7 +115,7 @@ export function deliveryOf(place: Place, event: Buffer, state: Buffer): WebhookD
   const [status, attempts, next] = textOfReply(state).split(' ') as [WebhookDelivery['status'], string, string];
   return {
     ...place,
-    ...unpackRow<StoredEvent>(event),
+    ...eventOf(textOfReply(event)),
     status,
     attempts: Number(attempts),
     nextAtMs: next === '' ? null : Number(next),
