@@ -76,14 +76,29 @@ export type Caller =
 /** The head of a request, and word of its client's leaving. */
 export type ClientHead = RequestHead & Pick<Answerable, 'onGone'>;
 
+/** Names that stand in braces in the paths of the routes. */
+export const pathParameters = [
+  'w',
+  'id',
+  'turn_id',
+  'visitor_id',
+  'delivery_id',
+  'kind',
+  'slug',
+  'file',
+  'path',
+] as const;
+
+/** The parameters of a path, percent-decoded. A handler reads the names of its route only. */
+export type PathParameters = Readonly<Record<(typeof pathParameters)[number], string>>;
+
 export interface Request<C = Caller, Query = unknown, Body = unknown> {
   readonly requestId: string;
   /** The request's span; null while traces are off. */
   readonly span: Span | null;
   readonly head: ClientHead;
   readonly caller: C;
-  /** The path's parameters, percent-decoded. */
-  readonly params: Readonly<Record<string, string>>;
+  readonly params: PathParameters;
   readonly query: Query;
   readonly body: Body;
   /** The parsed body before its fields were checked. */

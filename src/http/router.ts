@@ -1,5 +1,5 @@
 /** Finds the route of a path: a tree of its segments. */
-import type { Route } from './request.ts';
+import type { PathParameters, Route } from './request.ts';
 
 interface Node {
   readonly literal: Map<string, Node>;
@@ -25,7 +25,7 @@ export class Router {
   }
 
   /** The route and its percent-decoded parameters, or null. A parameter is never empty. */
-  find(method: string, path: string): { route: Route; params: Record<string, string> } | null {
+  find(method: string, path: string): { route: Route; params: PathParameters } | null {
     const values: string[] = [];
     let place: Node | undefined = this.#root;
     let tail: { readonly place: Node; readonly from: number; readonly values: number } | null = null;
@@ -56,11 +56,14 @@ function descend(place: Node, segment: string): Node {
   return next;
 }
 
-function named(names: readonly string[], values: readonly string[]): Record<string, string> {
+function named(names: readonly string[], values: readonly string[]): PathParameters {
   const params: Record<string, string> = {};
   for (let index = 0; index < names.length; index++) params[names[index]!] = decoded(values[index]!);
-  return params;
+  return params as PathParameters;
 }
+
+/** The parameters of a path without any. */
+export const noParameters = named([], []);
 
 /** A segment with invalid percent-encoding is used unchanged: it names nothing that exists. */
 function decoded(segment: string): string {

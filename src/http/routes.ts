@@ -1,8 +1,8 @@
 /** Every path of the API and of the console's API: method, permitted callers, cost and handler (contract 6 and 9). */
 import { routedPath } from './paths.ts';
 import { Failure } from '../base/errors.ts';
-import type { Route } from './request.ts';
-import { Router } from './router.ts';
+import type { PathParameters, Route } from './request.ts';
+import { noParameters, Router } from './router.ts';
 import { apiRoutes, asyncapiRoute, docsRoute, documentRoute, serviceRoutes } from './routes/api.ts';
 import { consoleRoutes } from './routes/console.ts';
 import { linkPages, linkRoutes, preflightRoutes } from './routes/link.ts';
@@ -45,14 +45,15 @@ export const answeredRoutes = (config: { readonly managementPort: number | null 
 ];
 
 /** The route of a request, with its parameters; HEAD uses GET's route. Throws 404 `route_not_found`. */
-export type Find = (method: string, path: string) => { route: Route; params: Record<string, string> };
+export type Find = (method: string, path: string) => { route: Route; params: PathParameters };
 
 export function finderOf(rows: readonly Route[]): Find {
   const router = new Router(rows);
   return (method, asked) => {
     const path = routedPath(asked);
     const found = router.find(method === 'HEAD' ? 'GET' : method, path);
-    if (found === null && path === mcpOther.path && method !== mcpRoute.method) return { route: mcpOther, params: {} };
+    if (found === null && path === mcpOther.path && method !== mcpRoute.method)
+      return { route: mcpOther, params: noParameters };
     if (found === null) throw new Failure('route_not_found');
     return found;
   };

@@ -1,5 +1,6 @@
 import t from 'tap';
-import type { Route } from '../../src/http/request.ts';
+import { pathParameters, type Route } from '../../src/http/request.ts';
+import { documented } from '../../src/http/routes.ts';
 import { Router } from '../../src/http/router.ts';
 
 const paths = ['/docs', '/docs/{path*}', '/docs/files/{name}', '/a/{id}', '/a/{id}/b', '/{any}/c'];
@@ -26,3 +27,11 @@ for (const [path, found] of Object.entries(expected)) {
     t.equal(router.find('POST', path), null, 'another method finds nothing');
   });
 }
+
+t.test('each parameter in the path of a route is one that a handler can read', async (t) => {
+  const names = documented.flatMap(({ path }) => path.match(/(?<=\{)\w+/g) ?? []);
+  t.same(
+    [...new Set(names)].filter((name) => !pathParameters.some((one) => one === name)),
+    [],
+  );
+});

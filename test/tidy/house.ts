@@ -253,7 +253,7 @@ export const rooms: readonly Room[] = [
   room(
     'routes',
     ['src/http/routes.ts', 'src/http/routes/', 'src/http/router.ts', 'src/http/reference.ts', 'src/http/reference/'],
-    ['handlers', 'openai front', 'console', 'package.json', ...domain],
+    ['handlers', 'openai', 'console', 'package.json', ...domain],
     'One table names the handlers.',
   ),
   room(
@@ -263,7 +263,7 @@ export const rooms: readonly Room[] = [
     "The console's API may use a handler; no handler uses the console's.",
   ),
   room(
-    'openai front',
+    'openai',
     ['src/http/openai/'],
     ['handlers', 'framing', ...domain],
     "OpenAI's API is the same conversations in other words: it decides nothing, and may use a handler.",
@@ -432,7 +432,7 @@ export const rooms: readonly Room[] = [
     'voices',
     ['src/providers/voice/'],
     ['voice process', 'audio', 'model and voice', 'provider client', 'base'],
-    'An implementation knows its interface and the leaves; the desk puts them together.',
+    'An implementation knows its interface and the leaves; `voices.ts` puts them together.',
   ),
 
   room(

@@ -128,7 +128,7 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
 export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const cause = causeByOperator(request, audited(request, 'assistant'));
-  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id!, cause))) throw unknown();
+  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id, cause))) throw unknown();
   return noContent;
 }
 
@@ -141,7 +141,7 @@ export const moveAssistant =
     const actor = await withNames(
       request.services.host.assistants.move(
         workspaceId,
-        request.params.id!,
+        request.params.id,
         verb,
         nowSeconds(request),
         causeByOperator(request, audited(request, 'assistant', verb)),

@@ -28,7 +28,7 @@ export async function reachWorkspace({
   params,
   services,
 }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<Workspace> {
-  const actor = await services.host.workspaces.of(params.w!);
+  const actor = await services.host.workspaces.of(params.w);
   if (actor === null) throw nowhere();
   return actor.record;
 }
@@ -39,7 +39,7 @@ export async function reachPathAssistant({
   services,
 }: Pick<ConsoleRequest, 'params' | 'services'>): Promise<AssistantActor> {
   const { id: workspaceId } = await reachWorkspace({ params, services });
-  return present(await services.host.assistants.of(workspaceId, params.id!), new Failure('assistant_not_found'));
+  return present(await services.host.assistants.of(workspaceId, params.id), new Failure('assistant_not_found'));
 }
 
 /** A list of the workspace's records of a kind. */

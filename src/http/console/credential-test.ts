@@ -52,7 +52,7 @@ export async function testCredential(request: ConsoleRequest): Promise<Reply> {
 async function verdictOn(request: ConsoleRequest): Promise<Verdict> {
   const { store, vault, models } = request.services;
   const { id: workspaceId } = await reachWorkspace(request);
-  const { record } = present(await store.catalog.read('credential', workspaceId, request.params.id!));
+  const { record } = present(await store.catalog.read('credential', workspaceId, request.params.id));
   await recordAct(request, workspaceId, { action: 'test', objectType: 'credential', objectId: record.id });
   if (record.kind === 'tool') return ofTool;
   const model = models.get(record.provider);

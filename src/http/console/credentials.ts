@@ -57,7 +57,7 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
   // The mailbox runs changes of this process one at a time; the version comparison covers other processes.
   return services.host.credentials.changes.post(async () => {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-      const found = await services.store.catalog.read('credential', workspaceId, params.id!);
+      const found = await services.store.catalog.read('credential', workspaceId, params.id);
       if (found === null) throw nowhere();
       check(body, found.record.kind, request);
       const credential = { ...changed(found.record, body, services), updatedAt: nowSeconds(request) };
@@ -105,11 +105,11 @@ function changed(
 export async function deleteCredential(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const { store, host } = request.services;
-  const id = request.params.id!;
+  const id = request.params.id;
   const found = await store.catalog.read('credential', workspaceId, id);
   const row = found === null ? undefined : audited(request, 'credential')(found.record, null);
   if (!(await store.catalog.remove('credential', workspaceId, id, row))) throw nowhere();
-  host.forgetCredentials(workspaceId, request.params.id!);
+  host.forgetCredentials(workspaceId, request.params.id);
   return noContent;
 }
 

@@ -36,9 +36,9 @@ export async function assistantReply(record: Assistant, request: ConsoleRequest,
 export async function draftCheck(request: ConsoleRequest<unknown, unknown>): Promise<(record: Assistant) => void> {
   const { head, params, services } = request;
   if (head.headers('if-match').length === 0) return () => {};
-  const workspaceId = params.w!;
+  const workspaceId = params.w;
   // The record is read from the store: the tools of a cached one may be others.
-  const stored = await services.store.catalog.read('assistant', workspaceId, params.id!);
+  const stored = await services.store.catalog.read('assistant', workspaceId, params.id);
   const tools = await toolsOf(stored?.record ?? {}, toolReader(request, workspaceId));
   return (record) => {
     if (!isExpected(head, tagOf(draftDigest(record, tools)))) throw new Failure('draft_changed');

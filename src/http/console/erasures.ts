@@ -5,10 +5,10 @@ import type { Reply } from '../request.ts';
 import { actEntry } from './audit.ts';
 import { causeByOperator, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
 
-export const eraseSession = (request: ConsoleRequest): Promise<Reply> => erase(request, 'session', request.params.id!);
+export const eraseSession = (request: ConsoleRequest): Promise<Reply> => erase(request, 'session', request.params.id);
 
 export const eraseVisitor = (request: ConsoleRequest): Promise<Reply> =>
-  erase(request, 'visitor', request.params.visitor_id!);
+  erase(request, 'visitor', request.params.visitor_id);
 
 async function erase(request: ConsoleRequest, kind: Erasure['kind'], id: string): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);

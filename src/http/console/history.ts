@@ -27,12 +27,12 @@ export async function sessionHistory(request: HistoryRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   present(await readRetained(request, workspaceId), new Failure('session_not_found'));
-  return historyReply(request, 'session', workspaceId, services.host.sessions.population.find(params.id!));
+  return historyReply(request, 'session', workspaceId, services.host.sessions.population.find(params.id));
 }
 
 /** The session as it is stored; null past its retention. */
 async function readRetained({ params, services }: HistoryRequest, workspaceId: string): Promise<Session | null> {
-  const found = await services.store.sessions.read(workspaceId, params.id!);
+  const found = await services.store.sessions.read(workspaceId, params.id);
   return found === null || found.record.lastActivityAt < (await retainedSince(workspaceId, services))
     ? null
     : found.record;
@@ -41,7 +41,7 @@ async function readRetained({ params, services }: HistoryRequest, workspaceId: s
 export async function turnHistory(request: HistoryRequest): Promise<Reply> {
   const { params, query, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const { id: sessionId = '', turn_id: turnId = '' } = params;
+  const { id: sessionId, turn_id: turnId } = params;
   present(await readRetained(request, workspaceId), new Failure('session_not_found'));
   // Before the stored steps are read: a turn that ends meanwhile is among these.
   const { runner } = services.host.sessions.population.find(sessionId) ?? { runner: null };
@@ -91,15 +91,15 @@ function rowsOfTurn(past: TurnPast, ended: Move | null, chat: Cause): Row[] {
 export async function keyHistory(request: HistoryRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  present(await services.store.catalog.read('key', workspaceId, params.id!));
-  return historyReply(request, 'key', workspaceId, services.host.keys.population.find(params.id!));
+  present(await services.store.catalog.read('key', workspaceId, params.id));
+  return historyReply(request, 'key', workspaceId, services.host.keys.population.find(params.id));
 }
 
 export async function assistantHistory(request: HistoryRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  present(await services.store.catalog.read('assistant', workspaceId, params.id!), new Failure('assistant_not_found'));
-  return historyReply(request, 'assistant', workspaceId, services.host.assistants.population.find(params.id!));
+  present(await services.store.catalog.read('assistant', workspaceId, params.id), new Failure('assistant_not_found'));
+  return historyReply(request, 'assistant', workspaceId, services.host.assistants.population.find(params.id));
 }
 
 /** `live`: the actor, if it is awake. */
@@ -112,7 +112,7 @@ async function historyReply(
   const { query, params, services } = request;
   const { rows } = new History(
     kind,
-    await services.store.history.read(kind, workspaceId, params.id!),
+    await services.store.history.read(kind, workspaceId, params.id),
     live?.refusals?.rows ?? [],
   );
   return list(

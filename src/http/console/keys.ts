@@ -118,7 +118,7 @@ export const replyWithKey = async ({ key, text }: IssuedKey, services: Services)
 
 export async function getKey(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
-  const actor = await request.services.host.keys.of(workspaceId, request.params.id!);
+  const actor = await request.services.host.keys.of(workspaceId, request.params.id);
   return { status: 200, json: await viewOf(present(actor).record, request.services) };
 }
 
@@ -127,7 +127,7 @@ export async function patchKey(request: ConsoleRequest<unknown, KeyBody>): Promi
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await services.host.keys.configure(
     workspaceId,
-    params.id!,
+    params.id,
     (key) => ({
       ...(body.expires_at === undefined ? key : datedAnew(key, body.expires_at)),
       name: body.name ?? key.name,
@@ -144,7 +144,7 @@ export async function revokeKey(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const actor = await services.host.keys.revoke(
     workspaceId,
-    params.id!,
+    params.id,
     causeByOperator(request, audited(request, 'key', 'revoke')),
   );
   return { status: 200, json: await viewOf(present(actor).record, services) };

@@ -47,7 +47,7 @@ export async function listPeople({ caller, query, services }: ConsoleRequest<Pag
 export async function patchPerson(request: ConsoleRequest<unknown, PatchPersonBody>): Promise<Reply> {
   const { caller, params, body, services } = request;
   const { signIns } = services;
-  const id = params.id!;
+  const id = params.id;
   if (id === operatorPerson.id && reaches(caller.grant, null)) throw new Failure('role_not_permitted');
   const known = (await signIns.everybody()).find((person) => person.id === id);
   if (known === undefined || !reaches(caller.grant, known.onlyWorkspaceId)) throw nowhere();

@@ -16,7 +16,7 @@ export async function rotateKey(request: ConsoleRequest<unknown, RotateKeyBody>)
   const { body, params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   // From the store: a restriction that another process has just made must be in the new key.
-  const { record: old } = present(await services.store.catalog.read('key', workspaceId, params.id!));
+  const { record: old } = present(await services.store.catalog.read('key', workspaceId, params.id));
   const at = nowSeconds(request);
   mustBeActive(old, request);
   const { name, assistantIds, limits } = old;

@@ -122,7 +122,7 @@ export async function deleteSignIn(request: ConsoleRequest): Promise<Reply> {
       inWorkspaceId: workspaceId,
       changes: changesOf({ person_id: person.id, name: person.name }, null),
     });
-  if (!(await services.signIns.end(params.id!, audit))) throw nowhere();
+  if (!(await services.signIns.end(params.id, audit))) throw nowhere();
   return noContent;
 }
 

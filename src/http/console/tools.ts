@@ -104,7 +104,7 @@ export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
 export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const { services, params } = request;
-  const id = params.id!;
+  const id = params.id;
   const found = await services.store.catalog.read('tool', workspaceId, id);
   const row = found === null ? undefined : audited(request, 'tool')(found.record, null);
   if (!(await services.store.catalog.remove('tool', workspaceId, id, row))) throw nowhere();
@@ -124,7 +124,7 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
 /** The tool of the path, in its workspace. */
 export async function reachTool(request: ConsoleRequest<unknown, unknown>) {
   const { id: workspaceId } = await reachWorkspace(request);
-  const found = await request.services.store.catalog.read('tool', workspaceId, request.params.id!);
+  const found = await request.services.store.catalog.read('tool', workspaceId, request.params.id);
   if (found === null) throw nowhere();
   return found;
 }
@@ -138,7 +138,7 @@ export async function changeTool(
   const { id: workspaceId } = await reachWorkspace(request);
   const tool = await request.services.host.tools.change(
     workspaceId,
-    request.params.id!,
+    request.params.id,
     async (before) => ({
       ...(await change(before)),
       updatedAt: nowSeconds(request),

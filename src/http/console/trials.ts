@@ -39,7 +39,7 @@ async function ofPrincipal<Query, Body>(
 export async function createTrial(request: ConsoleRequest): Promise<Reply> {
   const { caller, params, requestId, services } = await ofPrincipal(request);
   const { principal } = caller;
-  const session = await openTrial(principal, params.id!, requestId, services);
+  const session = await openTrial(principal, params.id, requestId, services);
   const location = `/console/api/workspaces/${principal.workspaceId}/sessions/${session.id}`;
   return { status: 201, headers: { location }, json: sessionView(session, services.clock.now(), 'console') };
 }
@@ -47,7 +47,7 @@ export async function createTrial(request: ConsoleRequest): Promise<Reply> {
 /** A conversation of somebody else's is not spoken into: only a trial is. */
 export async function chatInTrial(request: ConsoleRequest<unknown, ChatBody>): Promise<Reply> {
   const own = await ofPrincipal(request);
-  const { channel } = await readSession(own.caller.principal.workspaceId, own.params.id!, own.services);
+  const { channel } = await readSession(own.caller.principal.workspaceId, own.params.id, own.services);
   if (channel !== 'console') throw new Failure('session_not_found');
   return chat(own);
 }
@@ -55,11 +55,7 @@ export async function chatInTrial(request: ConsoleRequest<unknown, ChatBody>): P
 /** A call on a trial. */
 export async function createTrialCallToken(request: ConsoleRequest): Promise<Reply> {
   const own = await ofPrincipal(request);
-  const { id, workspaceId, channel } = await readSession(
-    own.caller.principal.workspaceId,
-    own.params.id!,
-    own.services,
-  );
+  const { id, workspaceId, channel } = await readSession(own.caller.principal.workspaceId, own.params.id, own.services);
   if (channel !== 'console') throw new Failure('session_not_found');
   const reply = await createCallToken({ ...own, body: { session_id: id } });
   // A token is stored nowhere before it is used: the row comes before the answer.

@@ -21,8 +21,8 @@ interface Step {
 export async function turnSteps(request: ConsoleRequest): Promise<Reply> {
   const { params, services } = request;
   const { id: workspaceId } = await reachWorkspace(request);
-  const { id: sessionId } = await readSession(workspaceId, params.id!, services);
-  const found = await outputWithCalls(services.store, { workspaceId, sessionId, turnId: params.turn_id! }, 0);
+  const { id: sessionId } = await readSession(workspaceId, params.id, services);
+  const found = await outputWithCalls(services.store, { workspaceId, sessionId, turnId: params.turn_id }, 0);
   if (found === null) throw new Failure('turn_not_found');
   const steps = stepsOf(found.turn, codePoints(found.text ?? ''), found.calls ?? []);
   return {

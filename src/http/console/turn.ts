@@ -7,7 +7,7 @@ import { present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 export async function getTurn({ params, services }: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace({ params, services });
-  const { id: sessionId } = await readSession(workspaceId, params.id!, services);
-  const turn = await services.store.turns.read(workspaceId, sessionId, params.turn_id!);
+  const { id: sessionId } = await readSession(workspaceId, params.id, services);
+  const turn = await services.store.turns.read(workspaceId, sessionId, params.turn_id);
   return { status: 200, json: consoleTurnView(present(turn, new Failure('turn_not_found'))) };
 }

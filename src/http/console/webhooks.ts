@@ -131,7 +131,7 @@ export async function retryDelivery(request: ConsoleRequest): Promise<Reply> {
 /** The webhook of the path, in its workspace. */
 async function reachWebhook(request: ConsoleRequest<unknown, unknown>): Promise<Versioned<Webhook>> {
   const { id: workspaceId } = await reachWorkspace(request);
-  return present(await request.services.store.catalog.read('webhook', workspaceId, request.params.id!));
+  return present(await request.services.store.catalog.read('webhook', workspaceId, request.params.id));
 }
 
 /** Rejects an address that may not be called, by the rule for tools. */

@@ -76,7 +76,7 @@ export async function getWorkspace(request: ConsoleRequest): Promise<Reply> {
 export async function patchWorkspace(request: ConsoleRequest<unknown, WorkspaceBody>): Promise<Reply> {
   const { body, params, services } = request;
   const actor = await services.host.workspaces.configure(
-    params.w!,
+    params.w,
     (record) => ({
       ...record,
       name: body.name ?? record.name,
@@ -141,7 +141,7 @@ async function totalOf(workspaceId: string, filter: SessionFilter, { store }: Se
 
 async function reachSession(request: ConsoleRequest): Promise<Session> {
   const { id: workspaceId } = await reachWorkspace(request);
-  return readSession(workspaceId, request.params.id!, request.services);
+  return readSession(workspaceId, request.params.id, request.services);
 }
 
 export async function getWorkspaceSession(request: ConsoleRequest): Promise<Reply> {
@@ -176,6 +176,6 @@ async function checkListed({
 }: ConsoleRequest<{ assistant_id?: string }>): Promise<string[] | null> {
   const { assistant_id: asked } = query;
   if (asked === undefined) return null;
-  present(await services.host.assistants.of(params.w!, asked), new Failure('assistant_not_found'));
+  present(await services.host.assistants.of(params.w, asked), new Failure('assistant_not_found'));
   return [asked];
 }

@@ -47,7 +47,7 @@ async function reachable(
 }
 
 export async function getAssistant({ caller, params, head, services }: Request<PrincipalCaller>): Promise<Reply> {
-  const view = assistantView((await reachAssistant(caller.principal, params.id!, services)).record);
+  const view = assistantView((await reachAssistant(caller.principal, params.id, services)).record);
   const etag = etagOf(JSON.stringify(view));
   const headers = { etag, 'cache-control': 'private, max-age=60' };
   if (isCurrent(head, etag)) return { status: 304, headers, empty: true };

@@ -18,7 +18,7 @@ export async function chat(request: Request<PrincipalCaller, unknown, ChatBody>)
     span,
     services,
   } = request;
-  const sessionId = params.id!;
+  const sessionId = params.id;
   const answers = body.tool_results?.map(answerOf);
   if ((body.message === undefined) === (answers === undefined))
     throw new Failure(answers === undefined ? 'missing_field' : 'invalid_field', { field: 'message' });

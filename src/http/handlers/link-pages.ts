@@ -88,7 +88,7 @@ function languageFor({ head, query: { lang } }: Request<NobodyCaller, PageQuery>
 
 /** Finds the assistant by its slug among the live ones; the page is one of a few. */
 export async function linkPage(request: Request<NobodyCaller, PageQuery>): Promise<Reply> {
-  const assistant = await request.services.host.assistants.bySlug(request.params['slug']!);
+  const assistant = await request.services.host.assistants.bySlug(request.params.slug);
   return assistant?.record.channels.link ? conversation(request, assistant.record, "'none'") : unknown(request);
 }
 
@@ -99,7 +99,7 @@ type FrameRequest = Request<NobodyCaller, PageQuery & { readonly host?: string }
  * frame; a browser that says that it fills a frame gets words instead, which any site may frame.
  */
 export async function framePage(request: FrameRequest): Promise<Reply> {
-  const assistant = await request.services.host.assistants.bySlug(request.params['slug']!);
+  const assistant = await request.services.host.assistants.bySlug(request.params.slug);
   if (!assistant?.record.channels.widget)
     return fillsFrame(request.head) ? refusal(request, 'assistant_not_found') : unknown(request);
   const { host = '' } = request.query;
@@ -126,7 +126,7 @@ const hints = {
 
 function refusal(request: FrameRequest, code: keyof typeof hints): Reply {
   const host = (request.query.host ?? 'an origin that it does not name').slice(0, hintCharactersMax);
-  const page = refusedPage(languageFor(request), code, hints[code](request.params['slug']!, host), linkBuild().names);
+  const page = refusedPage(languageFor(request), code, hints[code](request.params.slug, host), linkBuild().names);
   return htmlReply(code === 'assistant_not_found' ? 404 : 200, page, null);
 }
 
@@ -155,7 +155,7 @@ function conversation(
 
 /** Scripts and styles of the page. Their names have the digest of their content. */
 export function linkFile({ head, params }: Request<NobodyCaller>): Reply {
-  const file = linkBuild().files.get(params['file']!);
+  const file = linkBuild().files.get(params.file);
   if (file === undefined) throw new Failure('route_not_found');
   return fileReply(file, head, assetHeaders);
 }

@@ -114,7 +114,7 @@ export async function createLinkSession(
     requestId,
     services,
   );
-  return sessionCreated(session, `/p/${encodeURIComponent(params['slug']!)}`, services.clock.now(), replayed);
+  return sessionCreated(session, `/p/${encodeURIComponent(params.slug)}`, services.clock.now(), replayed);
 }
 
 export function linkSpeech(request: Request<VisitorCaller, unknown, LinkSpeechBody>): Promise<Reply> {

@@ -21,7 +21,7 @@ export function page({ head, services: { config } }: Request<NobodyCaller>): Rep
  * route.
  */
 export function pageOrFile(request: Request<NobodyCaller>): Reply {
-  const path = request.params['path']!;
+  const path = request.params.path;
   const file = pages().files.get(path);
   if (file !== undefined) return fileReply(file, request.head, assetHeaders);
   if (/^(api|assets)(\/|$)/.test(path)) throw new Failure('route_not_found');

@@ -68,7 +68,7 @@ export async function getSession({ caller, params, services }: Request<Principal
   return {
     status: 200,
     json: sessionView(
-      await reachSession(caller.principal, params.id!, services),
+      await reachSession(caller.principal, params.id, services),
       services.clock.now(),
       caller.principal.channel,
     ),
@@ -79,7 +79,7 @@ export async function endSession({ caller, params, requestId, services }: Reques
   return {
     status: 200,
     json: sessionView(
-      await conversation.endSession(caller.principal, params.id!, requestId, services),
+      await conversation.endSession(caller.principal, params.id, requestId, services),
       services.clock.now(),
       caller.principal.channel,
     ),

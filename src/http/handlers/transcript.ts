@@ -16,7 +16,7 @@ export async function transcript({
   query,
   services,
 }: Request<PrincipalCaller, PageFields>): Promise<Reply> {
-  const { id } = await reachSession(principal, params.id!, services);
+  const { id } = await reachSession(principal, params.id, services);
   return transcriptPage(principal.workspaceId, id, principal.channel, query, services);
 }
 

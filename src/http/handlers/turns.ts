@@ -11,7 +11,7 @@ export async function abortTurn({ caller, params, requestId, services }: Request
   return {
     status: 200,
     json: turnView(
-      await conversation.abortTurn(caller.principal, params.id!, params.turn_id!, requestId, services),
+      await conversation.abortTurn(caller.principal, params.id, params.turn_id, requestId, services),
       caller.principal.channel,
     ),
   };
@@ -27,12 +27,12 @@ export async function unrateTurn(request: Request<PrincipalCaller>): Promise<Rep
 }
 
 const rated = ({ caller, params, requestId, services }: Request<PrincipalCaller>, given: RateTurnBody | null) =>
-  feedback.rateTurn(caller.principal, { sessionId: params.id!, turnId: params.turn_id! }, given, requestId, services);
+  feedback.rateTurn(caller.principal, { sessionId: params.id, turnId: params.turn_id }, given, requestId, services);
 
 export async function turnEvents(request: Request<PrincipalCaller, { after?: number }>): Promise<Reply> {
   const { caller, params, span, services } = request;
   const cursor = cursorOf(request);
-  const found = await conversation.reachTurn(caller.principal, params.id!, params.turn_id!, services);
+  const found = await conversation.reachTurn(caller.principal, params.id, params.turn_id, services);
   const turn = conversation.linked(found, span);
   if (cursor.position !== null && cursor.position > turn.log.stored)
     throw new Failure('invalid_field', { field: cursor.field });

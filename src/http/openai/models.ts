@@ -37,7 +37,7 @@ export async function getModel({
   requestId,
   services,
 }: Request<PrincipalCaller>): Promise<Reply> {
-  const assistant = await reachModel(principal, params.id!, services);
+  const assistant = await reachModel(principal, params.id, services);
   checkConverses(principal, assistant, requestId, services);
   return { status: 200, json: modelView(assistant.record) };
 }

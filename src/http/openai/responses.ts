@@ -145,14 +145,7 @@ export async function getResponse({
   params,
   services,
 }: Request<PrincipalCaller>): Promise<Reply> {
-  const {
-    turnId,
-    session,
-    model,
-    previous,
-    stored,
-    echoed = {},
-  } = await reachResponse(principal, params.id!, services);
+  const { turnId, session, model, previous, stored, echoed = {} } = await reachResponse(principal, params.id, services);
   const [turn, kept, assistant] = await Promise.all([
     reachTurn(principal, session.id, turnId, services),
     services.store.turns.read(principal.workspaceId, session.id, turnId),
@@ -189,7 +182,7 @@ export async function deleteResponse({
   requestId,
   services,
 }: Request<PrincipalCaller>): Promise<Reply> {
-  const { turnId, session } = await reachResponse(principal, params.id!, services);
+  const { turnId, session } = await reachResponse(principal, params.id, services);
   await endSession(principal, session.id, requestId, services);
   return { status: 200, json: { id: responseIdOf(turnId), object: 'response', deleted: true } };
 }

@@ -2,7 +2,7 @@
 import { Failure, type Refusal } from '../../base/errors.ts';
 import { thenSync } from '../../base/then-sync.ts';
 import { mayDo, reaches } from '../../base/roles.ts';
-import type { ClientHead, OperatorCaller, Request, Route } from '../request.ts';
+import type { ClientHead, OperatorCaller, PathParameters, Request, Route } from '../request.ts';
 import type { Find } from '../routes.ts';
 import { refusedByDrain, type Services } from '../../conversation/services.ts';
 import { queryObject } from '../../wire/wire.ts';
@@ -57,7 +57,7 @@ export function checkRequest(
 }
 
 /** Throws 404 for another workspace than the person's, and 403 where the role does not permit the operation. */
-function checkRole({ grant }: OperatorCaller, { permission }: Route, params: Request['params']): void {
+function checkRole({ grant }: OperatorCaller, { permission }: Route, params: Partial<PathParameters>): void {
   if (params.w !== undefined && !reaches(grant, params.w)) throw new Failure('route_not_found');
   if (permission === undefined || !mayDo(grant, permission)) throw new Failure('role_not_permitted');
 }

@@ -113,7 +113,7 @@ async function siteOf(
 ): Promise<AssistantActor> {
   // An unknown slug must look like a channel that is off, headers included.
   course.site = { vary: 'Origin' };
-  const found = await services.host.assistants.bySlug(params['slug']!);
+  const found = await services.host.assistants.bySlug(params.slug);
   if (found === null || !isOffered(found)) throw unknown();
   checkOrigin(head, found, course, services);
   return found;
