@@ -21,7 +21,7 @@ t.test(`each decision has a title, a date and a status, in at most ${linesMax} l
   }
 });
 
-t.test('decisions are numbered without a gap, by date', async (t) => {
+t.test('decisions are numbered in sequence, by date', async (t) => {
   t.same(
     decisions.map(({ name }) => Number(name.slice(0, 4))),
     decisions.map((_, index) => index + 1),

@@ -42,7 +42,7 @@ t.test('the end of a test ends its server and removes its folder', async (t) => 
   t.notOk(existsSync(server!.folder));
 });
 
-t.test('no server outlives a test that was killed', async (t) => {
+t.test('a server ends with the test that was killed', async (t) => {
   const folder = await temporaryFolder(t);
   const script = fileURLToPath(new URL('./orphan.ts', import.meta.url));
   const env = { PATH: process.env['PATH'], TMPDIR: folder };

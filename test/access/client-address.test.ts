@@ -67,7 +67,7 @@ t.test('an entry that is no address ends the search', (t) => {
   t.end();
 });
 
-t.test('the scheme is compared without case', (t) => {
+t.test('the case of the scheme is ignored', (t) => {
   for (const value of ['https', 'HTTPS', 'Https', ' HTTPS , http', 'https,http'])
     t.equal(cameByTls(head({ 'x-forwarded-proto': [value] }), trusted), true, value);
   for (const value of ['http', 'HTTP', 'http, https', '', 'httpss', 'https://'])

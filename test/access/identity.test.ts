@@ -33,7 +33,7 @@ t.test('a token of the secret names its visitor, the same one for the same subje
   t.not((await verify(jwt('new', sound), other))!.id, first!.id, 'another workspace has other visitors');
 });
 
-t.test('a token that is wrong in any part names nobody', async (t) => {
+t.test('a token with any wrong part is rejected', async (t) => {
   const wrong: Record<string, string> = {
     'another secret': jwt('old', sound),
     'no signature': jwt('new', sound, { alg: 'none' }),

@@ -150,7 +150,7 @@ t.test('idle actors are passivated in time', async (t) => {
   t.same([b.left, population.size, clock.timers], [1, 0, 0], 'an empty house needs no timer');
 });
 
-t.test('an actor evicted while it loads is not kept', async (t) => {
+t.test('an actor evicted while it loads is dropped', async (t) => {
   const { clock, population, wake } = make();
   let arrive!: (someone: Someone) => void;
   const asked = population.activate('a', () => new Promise<Someone>((resolve) => (arrive = resolve)));
@@ -170,7 +170,7 @@ t.test('an actor evicted while it loads is not kept', async (t) => {
 
 type Step = readonly ['wake' | 'forget' | 'busy' | 'idle' | 'arrive', number] | readonly ['pass', number];
 
-t.test('one id never has two live actors', async (t) => {
+t.test('an id has one live actor at most', async (t) => {
   const id = fc.nat(7);
   const step: fc.Arbitrary<Step> = fc.oneof(
     { arbitrary: fc.tuple(fc.constant('wake' as const), id), weight: 6 },

@@ -5,8 +5,8 @@ import { isRated, isRefused, refusals } from './refusal.ts';
 
 t.test('an assistant is created, changed, published and disabled', async (t) => {
   const world = await openWorld();
-  await t.test('shows its public fields and nothing else', (t) => shown(t, world));
-  await t.test('an unset field is null, not missing', (t) => unset(t, world));
+  await t.test('an assistant shows its public fields only', (t) => shown(t, world));
+  await t.test('an unset field is null', (t) => unset(t, world));
   await t.test('is cached until it changes', (t) => cached(t, world));
   await t.test('drafts and disabled ones are listed and readable, with their status', (t) => drafts(t, world));
   await t.test('a failure is not cached, and a tag is no way around permission', (t) => failures(t, world));

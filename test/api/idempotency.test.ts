@@ -26,7 +26,7 @@ t.test('a repeated request is carried out once', async (t) => {
   await t.test('a repeated creation returns the first session', (t) => sessions(t, house));
   await t.test('a finished turn is joined from its beginning', (t) => chatAgain(t, house));
   await t.test('a turn in flight is joined live', (t) => joined(t, house));
-  await t.test('failures are not remembered', (t) => failures(t, house));
+  await t.test('each failure is retried at the next read', (t) => failures(t, house));
   await t.test('a repeat is answered whatever became of the assistant and the session', (t) =>
     whateverBecame(t, house),
   );

@@ -61,7 +61,7 @@ t.test(edge, { ...(lacking === null ? {} : { skip: lacking }) }, async (t) => {
   const [first, second, other] = [await open(0), await open(0), await open(1)];
   t.equal(other.workspaceId, first.workspaceId, 'the first workspace has the same id everywhere');
 
-  await t.test('the console of one shows nothing of the other', async (t) => {
+  await t.test('each console shows its own workspace only', async (t) => {
     const [own, foreign, formatted] = await Promise.all([
       Feed.of(t, second),
       Feed.of(t, other),

@@ -23,7 +23,7 @@ t.test('a limit refuses what exceeds it, and says when to retry', async (t) => {
   await t.test('concurrent requests share the bucket exactly', (t) => concurrent(t, world));
   await t.test('whatever comes after authentication is charged and says so', (t) => charged(t, world));
   await t.test('requests refused earlier, or that need no key, are not charged', (t) => free(t, world));
-  await t.test('the full workspace does not put the key into debt', (t) => fullWorkspace(t, world));
+  await t.test('a full workspace leaves the key’s budget as it was', (t) => fullWorkspace(t, world));
 });
 
 t.test('a 503 tells a key what this process knows of its budget', { skip: whyNoRedis() ?? false }, async (t) => {

@@ -56,7 +56,7 @@ const givenUp = async (house: House, verb: string): Promise<number> =>
 const turnsOf = async (house: House, key: string): Promise<number> =>
   (await house.ask('/usage', { key })).json.totals.turns;
 
-t.test('late replies of the store lose nothing', options, async (t) => {
+t.test('late replies of the store are all kept', options, async (t) => {
   const world = await open(t);
   await t.test('a chat whose begin is answered late is 503 and leaves nothing, and its repeats run anew', (t) =>
     refusedLate(t, world, 'begin-turn'),

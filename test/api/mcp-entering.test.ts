@@ -278,7 +278,7 @@ t.test('a redirect to elsewhere is not followed, nor one that changes the method
   t.equal(elsewhere.got.length, 0);
 });
 
-t.test('a call is never sent again because of a redirect', async (t) => {
+t.test('a call is sent once despite a redirect', async (t) => {
   const house = await openWorkspace();
   const answers: Answers = {};
   const server = await openServer(t, 'legacy', answers);
@@ -296,7 +296,7 @@ t.test('a call is never sent again because of a redirect', async (t) => {
   t.equal(server.got.filter(({ method }) => method === 'tools/call').length, 1);
 });
 
-t.test('a list without an end is refused', async (t) => {
+t.test('an endless list is refused', async (t) => {
   const house = await openWorkspace();
   let page = 0;
   const server = await openServer(t, 'legacy', {

@@ -197,7 +197,7 @@ t.test('a request of the server within a call is answered: a ping, and nothing e
   t.same(new Set(replies), new Set(['a', 'b']));
 });
 
-t.test('two workspaces share no session', async (t) => {
+t.test('each workspace has its own sessions', async (t) => {
   const server = await openServer(t, 'legacy', {});
   for (const house of [await openWorkspace(), await openWorkspace()]) await refreshedTool(house, server.url);
   t.equal(server.sessions.made, 2);

@@ -19,7 +19,7 @@ t.test(edge, async (t) => {
   await t.test('a request under an Idempotency-Key', (t) => repeats(t, house));
   await t.test("responses that /v1 refuses get OpenAI's error shape", (t) => refused(t, house));
   await t.test('a response that is cut, and one that fails', (t) => ended(t, house));
-  await t.test('found by its id alone, and by nobody else', (t) => found(t, house));
+  await t.test('a session is found by its id alone', (t) => found(t, house));
 });
 
 const respond = (house: House, model: string, body: object = {}, key = house.key) =>

@@ -28,9 +28,9 @@ t.test('a rotated key works until its end', async (t) => {
   const house = await openHouse(t);
   await t.test('is like the old one, and its text is shown once', (t) => alike(t, house));
   await t.test('the old one has an end', (t) => ends(t, house));
-  await t.test('the end of the old key is never postponed', (t) => notProlonged(t, house));
+  await t.test('the end of the old key stays or moves earlier', (t) => notProlonged(t, house));
   await t.test('a repeat hands on the date that the key had of its own', (t) => repeated(t, house));
-  await t.test('keys that cannot be rotated', (t) => refusedOnes(t, house));
+  await t.test('rotating an ended key is refused', (t) => refusedOnes(t, house));
   await t.test('rotations at once make one new key', (t) => atOnce(t, house));
 });
 

@@ -13,8 +13,8 @@ for (const edge of edges) {
     await t.test('every path has the methods of the document and no others', (t) => everyMethod(t, house));
     await t.test('paths that only look like one', (t) => lookalikes(t, house));
     await t.test('a path is decoded once, and only where an id stands', (t) => decoding(t, house));
-    await t.test('HEAD is GET without the body', (t) => head(t, house));
-    await t.test('a request to become a WebSocket where there is none', (t) => upgrades(t, house));
+    await t.test('HEAD answers with the head of GET', (t) => head(t, house));
+    await t.test('an upgrade of another path is refused', (t) => upgrades(t, house));
   });
 }
 

@@ -22,7 +22,7 @@ t.test(edge, async (t) => {
   await t.test('the link of the start', (t) => startLink(t, house));
   await t.test('sign-in links sign others in once', (t) => links(t, house));
   await t.test('where people are signed in', (t) => list(t, house));
-  await t.test('requests without a sign-in', (t) => strangers(t, house));
+  await t.test('a request before the sign-in is answered', (t) => strangers(t, house));
   await t.test('requests that are refused', (t) => wrongRequests(t, house));
   await t.test('changes come from our own pages alone', (t) => origins(t, house));
   await t.test('sockets too, and they end with their sign-in', (t) => sockets(t, house));
@@ -30,7 +30,7 @@ t.test(edge, async (t) => {
   await t.test('a valid token signs in after any number of failures, and a wrong one is refused with 429', (t) =>
     throttled(t, house),
   );
-  await t.test('no secret is in the log', async (t) => {
+  await t.test('the log is free of secrets', async (t) => {
     t.notMatch(house.stdout().replace(/.*#sign-in=.*/, ''), new RegExp([house.operatorToken, ...seen].join('|')));
     t.equal(house.stdout().split('#sign-in=').length, 2, 'the link is printed once');
   });

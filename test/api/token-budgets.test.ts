@@ -17,7 +17,7 @@ import {
   until,
 } from './talk.ts';
 
-t.test('a key spends no more tokens in a day than its budget', async (t) => {
+t.test('a key spends at most its daily budget of tokens', async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await t.test('the limit is a whole number from 1 or null', (t) => setting(t, house));
   await t.test('a turn that does not fit is refused before its model is asked', (t) => refusal(t, house));
@@ -37,7 +37,7 @@ t.test('three processes together admit what fits', { skip: whyNoRedis() ?? false
     PARLEY_ALLOW_PRIVATE_PROVIDERS: '1',
   };
   const houses = await Promise.all([1, 2, 3].map(() => openHouse(t, { env })));
-  await t.test('concurrent turns never use more than the limit', (t) => together(t, houses));
+  await t.test('concurrent turns stay within the limit', (t) => together(t, houses));
   await t.test('a turn of a killed process is settled by another process', (t) => killed(t, houses));
 });
 

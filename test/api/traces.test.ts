@@ -242,7 +242,7 @@ t.test("OpenTelemetry's other variables hold: sampler, resource, headers, limits
   );
 });
 
-t.test('a sampler that is off exports nothing', async (t) => {
+t.test('a sampler that is off drops every span', async (t) => {
   const { collector, house } = await openScene(t, { OTEL_TRACES_SAMPLER: 'always_off' });
   const assistant = await synthetic(house, 'tokens=1');
   await (await begin(house, assistant.id)).stream.rest();
@@ -411,7 +411,7 @@ for (const [era, version] of [
     );
   });
 
-t.test('no header of a trace goes to a provider of models', async (t) => {
+t.test('providers of models get requests without trace headers', async (t) => {
   const { collector, house } = await openScene(t);
   const { provider, assistant } = await onProvider(t, house, (response) =>
     answered(response, ['Hello'], { prompt_tokens: 7, completion_tokens: 2 }),

@@ -195,7 +195,7 @@ t.test('a call without arguments in a round that is whole is sent', async (t) =>
   }
 });
 
-t.test('a call after a refusal is never sent', async (t) => {
+t.test('a call after a refusal is dropped', async (t) => {
   t.match(await called(t, 'anthropic', ['{"a":1}'], 'refusal'), {
     sent: [],
     calls: [],

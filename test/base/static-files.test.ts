@@ -67,7 +67,7 @@ t.test('files by their paths, with what is compressed beside them', async (t) =>
   });
 });
 
-t.test('a file whose type is not known is refused', async (t) => {
+t.test('a file of an unknown type is refused', async (t) => {
   const folder = await temporaryFolder(t);
   writeFileSync(join(folder, 'a.unknown'), '');
   t.throws(() => readStaticFiles(folder), { message: /a\.unknown has no content type/ });

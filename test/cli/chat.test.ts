@@ -124,7 +124,7 @@ t.test('a cut stream is resumed behind the last event, as often as it is cut', a
   t.equal(chats(server).length, 1);
 });
 
-t.test('a stream that cannot be resumed is a failure', async (t) => {
+t.test('a stream that fails to resume is a failure', async (t) => {
   const server = await api(t, {
     [`POST ${chatPath}`]: answering(['turn.started', 0, started], ['message.delta', 4, { text: 'Half' }]),
     [`GET ${turnPath}/events`]: (_request, response) =>

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import t from 'tap';
 import { bar, Progress, movingToldMs } from '../../src/cli/progress.ts';
 
-t.test('a bar never leaves its bounds', async (t) => {
+t.test('a bar stays within its bounds', async (t) => {
   t.equal(bar(0), `[${'-'.repeat(24)}]   0 %`);
   t.equal(bar(0.5), `[${'#'.repeat(12)}${'-'.repeat(12)}]  50 %`);
   t.equal(bar(1), `[${'#'.repeat(24)}] 100 %`);

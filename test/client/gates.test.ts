@@ -192,7 +192,7 @@ t.test('a wait that is too long is thrown at once, to those that come later as w
   t.match(await third, { id: 'ses_1' });
 });
 
-t.test('a call that leaves the line keeps no other waiting', async (t) => {
+t.test('a call that leaves the line frees its place', async (t) => {
   const world = service(60);
   let refusals = 1;
   world.instead = () => (refusals-- > 0 ? limited(5) : null);

@@ -139,7 +139,7 @@ t.test('429: after Retry-After, ten waits a call', async (t) => {
   t.match(await tried(paths.get, [limited(3)], get, { retryAfterMaxSeconds: 2 }), { sent: 1, waits: none });
 });
 
-t.test('failures that a retry cannot mend are sent once', async (t) => {
+t.test('permanent failures are sent once', async (t) => {
   const final = [
     answer(503, failure('service_unavailable', 'assistant_unavailable')),
     answer(503, failure('service_unavailable', 'voice_unavailable'), { 'retry-after': '1' }),

@@ -57,7 +57,7 @@ t.test('a change in this process is seen at once', async (t) => {
   t.equal(await credentials.of(workspace.id, credential.id), null);
 });
 
-t.test('a failed read is not cached', async (t) => {
+t.test('a read after a failed one is sent again', async (t) => {
   const { asked, workspace, credential, credentials } = await open();
   asked.away = true;
   await t.rejects(credentials.of(workspace.id, credential.id), { message: 'away' });

@@ -32,7 +32,7 @@ for (const edge of edges) {
         behind(t, world, await openProxy(t, proxy, world.port), all),
       );
     }
-    await t.test('a request that is not hidden is seen', async (t) => {
+    await t.test('a visible request is reported', async (t) => {
       await rawAsk(world.house.url, '/readyz');
       t.equal(await readied(world), 1);
     });

@@ -387,7 +387,7 @@ t.test(
   },
 );
 
-t.test('a server whose output was never read continues', async (t) => {
+t.test('a server continues with unread output', async (t) => {
   const [port, { PATH, HOME }] = [await freePort(), process.env];
   const server = spawn(process.execPath, [join(root, 'src/install/start.mjs'), 'serve'], {
     cwd: root,

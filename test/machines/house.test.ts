@@ -34,7 +34,7 @@ t.test('machines import xstate and each other, and reach for neither a clock nor
   }
 });
 
-t.test('machines neither wait nor call', async (t) => {
+t.test('machines are free of waits and calls', async (t) => {
   for (const file of files) {
     for (const machine of await exported(file)) {
       const nodes = [machine.root, ...Object.values(machine.root.states)] as AnyStateMachine['root'][];

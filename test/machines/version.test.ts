@@ -41,7 +41,7 @@ t.test('a snapshot is brought up version by version', async (t) => {
   );
 });
 
-t.test('a snapshot that cannot be migrated is null', async (t) => {
+t.test('an unreadable snapshot is null', async (t) => {
   for (const version of [4, 1000, 0, -1, 1.5, NaN, '3', null, undefined])
     t.equal(migrated(lamp, { version: version as number, state: 'dark', context: {} }), null, `version ${version}`);
   for (const state of ['off', 'broken', '', 'constructor', '__proto__'])

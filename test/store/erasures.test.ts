@@ -30,7 +30,7 @@ async function erased(store: Store): Promise<string> {
   return session.id;
 }
 
-t.test('no row of an embedded store names an erased session', async (t) => {
+t.test('an erased session is gone from all rows of an embedded store', async (t) => {
   const engine = new MemoryEngine();
   const store = new EmbeddedStore(engine);
   await store.open(Date.now());
@@ -43,7 +43,7 @@ t.test('no row of an embedded store names an erased session', async (t) => {
   await store.close();
 });
 
-t.test('no key of Redis names an erased session', { skip: whyNoRedis() ?? false }, async (t) => {
+t.test('an erased session is gone from all keys of Redis', { skip: whyNoRedis() ?? false }, async (t) => {
   const redis = await RedisServer.start(...appendOnly, '--rdbcompression', 'no');
   t.teardown(() => redis.stop());
   const { store, dispose } = await openStore(redis.url);

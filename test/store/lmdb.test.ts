@@ -65,7 +65,7 @@ t.test('a second opener is refused in one sentence until the first has closed', 
   await second.close();
 });
 
-t.test('a process id that came round again does not block', async (t) => {
+t.test('a reused process id is recognised', async (t) => {
   const path = await folder(t);
   const raw = open({ path, noSubdir: false, encoding: 'binary' });
   await raw.put('owner', Buffer.from(JSON.stringify({ pid: process.ppid, started: 'another time' })));

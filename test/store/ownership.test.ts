@@ -216,7 +216,7 @@ t.test(
   },
 );
 
-t.test('a copy of a running folder has no owner', async (t) => {
+t.test('a copy of a running folder is free', async (t) => {
   const [folder, copy] = [await temporaryFolder(t), await temporaryFolder(t)];
   const first = lmdbStore(folder);
   await first.open(Date.now());

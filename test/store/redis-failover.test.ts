@@ -11,7 +11,7 @@ import { openStore } from './redis-stores.ts';
 
 const skip = whyNoRedis() ?? false;
 
-t.test('a cluster fails over without a lost write', { skip }, async (t) => {
+t.test('a cluster keeps every write in a failover', { skip }, async (t) => {
   const cluster = await RedisCluster.start();
   t.teardown(() => cluster.stop());
 

@@ -99,7 +99,7 @@ t.test('a reply that never comes counts for as long as its connection can last',
   t.equal(await next, 'a reply');
 });
 
-t.test('retries do not keep the reply from coming', async (t) => {
+t.test('the reply arrives during retries', async (t) => {
   const redis = connection();
   let replied = false;
   const first = redis.ask().then(() => (replied = true));

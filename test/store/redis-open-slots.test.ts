@@ -104,7 +104,7 @@ t.test('a slot is open once a primary has answered a step with ASK', async (t) =
   t.equal(await admits(7, map), true, 'and is asked for again soon');
 });
 
-t.test('a primary without slots is asked as well', async (t) => {
+t.test('every primary is queried, also one without slots', async (t) => {
   const answers = {
     a: closed + line('master', '', { place: 'c:7000@17000' }),
     b: closed,

@@ -127,7 +127,7 @@ t.test(
   },
 );
 
-t.test('a process without turns sends Redis hardly a command', { skip }, async (t) => {
+t.test('a process without turns sends Redis few commands', { skip }, async (t) => {
   const { server, process, pass } = await open(t);
   await pass(0);
   const store = await process('quiet:');

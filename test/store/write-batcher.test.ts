@@ -298,7 +298,7 @@ t.test('the removal of a workspace that was cut off is taken up again', async (t
   t.equal([...engine.range('a', '~', false)].filter(([key]) => key.includes(workspaceId)).length, 0, 'no row is left');
 });
 
-t.test('a sweep leaves no row of a session behind', async (t) => {
+t.test('a sweep deletes every row of a session', async (t) => {
   const { scene: made, engine } = await scene();
   const turn = await made.streaming({}, { lastActivityAt: made.now - 31 * 86_400 });
   await turn.append(0, 'text');

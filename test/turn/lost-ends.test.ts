@@ -122,7 +122,7 @@ for (const shared of [true, false]) {
   });
 }
 
-t.test('an actor that leaves is polled no more', async (t) => {
+t.test('polling stops when the actor leaves', async (t) => {
   const faulty = await openFaulty();
   const { scene, fate } = faulty;
   const { id } = await scene.session();

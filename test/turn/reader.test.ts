@@ -121,7 +121,7 @@ t.test('a slow reader gets the rest later in fewer pieces', async (t) => {
   t.equal(client.ends.length, 1);
 });
 
-t.test('a reader that left receives no more output', async (t) => {
+t.test('output stops for a reader that left', async (t) => {
   const log = new TurnLog();
   const { client, reader, clock } = read(log);
   store(log, 'a');

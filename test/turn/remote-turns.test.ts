@@ -92,7 +92,7 @@ t.test('a reader that joins after polls had ended receives the rest', async (t) 
   t.same([log.pieces.join(''), log.terminal?.type], ['one two!', 'completed']);
 });
 
-t.test('a remote turn is read without notices', async (t) => {
+t.test('a remote turn is polled when notices are lost', async (t) => {
   const { clock, remote, state, turn, pass } = await open(t);
   state.deaf = true;
   const log = await remote.follow(turn.place);

@@ -105,7 +105,7 @@ t.test('a lost comparison is decided again', async (t) => {
   t.match(census, [{ inFlight: 0 }], 'nor is a slot');
 });
 
-t.test('a store that is away changes nothing', async (t) => {
+t.test('an unreachable store leaves the state as it was', async (t) => {
   const scene = await Scene.open();
   const { id } = await scene.session({ greeting: 'Hi' });
   for (const step of ['recentMessages', 'beginTurn'] as const) {

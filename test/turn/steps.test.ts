@@ -71,7 +71,7 @@ t.test('the steps of a turn have the numbers of its history', async (t) => {
   t.equal(stage.ends, 1);
 });
 
-t.test('an event after the end of a turn changes nothing', async (t) => {
+t.test('an event after the end of a turn is ignored', async (t) => {
   const { stage, shown } = watched({ unsure: true });
   stage.model.text('one ');
   await settle();

@@ -42,7 +42,7 @@ t.test(
   },
 );
 
-t.test('a value that needs no pruning is not copied', async (t) => {
+t.test('a clean value is returned as it is', async (t) => {
   const sent = { name: 'n', cleared: null, inner: { a: 'a' } };
   t.equal(pruned(sent, schema), sent);
   const changed = { name: null, inner: { a: 'a' } };

@@ -107,7 +107,7 @@ for (const kind of ['call', 'realtime'] as const) {
   });
 }
 
-t.test('a trial of the console is not counted', async (t) => {
+t.test('usage excludes trials of the console', async (t) => {
   const { clock, listener, counted } = opened('call', 'console');
   listener.message(second.call);
   clock.advance(limits.socketUsageMs);

@@ -132,7 +132,7 @@ async function bodiesBetweenRequests(t: Test, open: OpenEdge): Promise<void> {
     client.destroy();
   });
 
-  await t.test('an unread body does not become the next request', async (t) => {
+  await t.test('an unread body is discarded before the next request', async (t) => {
     const paths: string[] = [];
     const { port } = await serve(t, open, {
       exchange: (exchange) => {

@@ -186,7 +186,7 @@ async function faults(t: Test, open: OpenEdge): Promise<void> {
       t.equal((await ask(port)).text, 'well');
     });
   }
-  await t.test('a callback that throws harms nobody', async (t) => {
+  await t.test('a callback that throws leaves other readers unharmed', async (t) => {
     const client = new RawClient(port);
     await client.send('GET /gone HTTP/1.1\r\nHost: x\r\n\r\n');
     client.destroy();

@@ -50,7 +50,7 @@ for (const [name, open] of [
       for (const [label, text] of Object.entries(unreadable)) await t.test(label, (t) => refuse(t, label, text));
     });
     await t.test('a client that closes its sending side', (t) => halfClosed(t, open));
-    await t.test('a refused request reaches no listener', (t) => refused(t, port, ran, name));
+    await t.test('a refused request stays hidden from listeners', (t) => refused(t, port, ran, name));
     await t.test('a refusal to a client that does not read', (t) => unread(t, open, name));
     await t.test('a request with a readable head is accepted', (t) => readable(t, port, ran));
     await t.test('requests in pieces are read as whole ones', (t) => pieces(t, port, ran));

@@ -46,7 +46,7 @@ t.test('a folder that is not there yet, or is empty, is well and stays as it is'
   t.same(await readdir(above), []);
 });
 
-t.test('a store at rest is read without a change', async (t) => {
+t.test('reading a store at rest leaves it unchanged', async (t) => {
   const folder = await temporaryFolder(t);
   const own = workspace();
   await stored(folder, async (store) => {

@@ -80,7 +80,7 @@ t.test('an end gives back what lies ahead, and charges what a turn has taken lon
   scene.host.close();
 });
 
-t.test('no clock runs beyond the last second of its session', async (t) => {
+t.test('a clock ends with its session', async (t) => {
   const scene = await Scene.open();
   const { id, expiresAt } = await linkSession(scene, 'vis_1', 100);
   const use = visitorOf(scene, 'vis_1');

@@ -269,7 +269,7 @@ async function onRedis(t: Owner): Promise<Record<string, string>> {
   return { PARLEY_STORE: server.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
 }
 
-t.test('link and API share nothing', async (t) => {
+t.test('link and API have separate limits', async (t) => {
   const house = await openHouse(t);
   const narrow = await narrowWorkspace(house);
   const visit = await Visit.to(house, 'apart');

@@ -47,7 +47,7 @@ t.test('a number is read in the digits of any script and with the marks of any c
   for (const [text, value] of rows) t.equal(numberOf(text), value, text);
 });
 
-t.test('a text that is no number is not read', async (t) => {
+t.test('only a number is read', async (t) => {
   for (const text of [
     '',
     ' ',

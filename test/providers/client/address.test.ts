@@ -212,7 +212,7 @@ t.test('other schemes, user names, queries and fragments are refused everywhere'
   }
 });
 
-t.test('a text that is no address is not public', async (t) => {
+t.test('only an address is public', async (t) => {
   t.equal(isPublicAddress('example.com'), false);
   t.equal(isPublicAddress(''), false);
   t.equal(isPublicAddress('fe80::1%eth0'), false);
@@ -493,7 +493,7 @@ t.test('the name server failing: no such name is the address, anything else the 
   }
 });
 
-t.test('environment proxies are not used', async (t) => {
+t.test('proxies of the environment are ignored', async (t) => {
   const proxy = await provider((response) => response.end());
   const server = await provider((response) => response.writeHead(200, eventStream).end(delta('x', 'stop') + done));
   t.teardown(() => Promise.all([proxy.close(), server.close()]));

@@ -35,7 +35,7 @@ t.test('the bytes of a request', async (t) => {
   t.match(server.arrivals[1]!.text, /^POST \/chat HTTP[^]*\r\ncontent-length: 2\r\n\r\n\0\xff$/);
 });
 
-t.test('values that are given cannot add to a request', async (t) => {
+t.test('given values stay within their field of a request', async (t) => {
   const server = await raw(t, ({ socket }) => void socket.write(answerOf('')));
   const http = client(t);
   const values = [

@@ -14,7 +14,7 @@ const serving = async (t: Hooks, answer: Provider['answer']): Promise<Provider> 
 const answering: Provider['answer'] = (response) =>
   response.writeHead(200, eventStream).end(delta('ok', 'stop') + done);
 
-t.test('statuses, and redirects are not followed', async (t) => {
+t.test('redirects are reported as failures', async (t) => {
   const elsewhere = await serving(t, answering);
   const statuses = {
     credential: [401, 403],

@@ -50,7 +50,7 @@ t.test('connections kept over all origins are bounded', async (t) => {
   t.equal(use('more.test').socket.destroyed, true);
 });
 
-t.test('closed connections do not count', async (t) => {
+t.test('only open connections count', async (t) => {
   const { use } = play();
   for (let index = 0; index < providerKeptTotalMax; index++) {
     const { listener } = use(`h${index}.test`);
@@ -60,7 +60,7 @@ t.test('closed connections do not count', async (t) => {
   t.equal(use('more.test').socket.destroyed, false);
 });
 
-t.test('expired connections and those in use do not count', async (t) => {
+t.test('only idle, unexpired connections count', async (t) => {
   const { use, take, clock } = play();
   for (let round = 0; round < 3; round++) {
     for (let index = 0; index < providerKeptTotalMax; index++) use(`h${index}.test`);

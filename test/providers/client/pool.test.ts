@@ -237,7 +237,7 @@ t.test('a repeated request goes out on a new connection', async (t) => {
   t.equal(told.body, 'new');
 });
 
-t.test('a request that may have run is not sent again', async (t) => {
+t.test('a request that may have run is sent once', async (t) => {
   const cases: [string, Raw['answer']][] = [
     ['a byte had come', ({ socket }) => socket.write('H', () => socket.destroy())],
     [
@@ -280,7 +280,7 @@ t.test('a request that the server had for longer than a packet takes is not sent
   }
 });
 
-t.test('a request that nobody waits for is not sent again', async (t) => {
+t.test('an abandoned request is sent once', async (t) => {
   const server = await raw(
     t,
     breaking(() => {}),

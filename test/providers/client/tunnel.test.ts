@@ -129,7 +129,7 @@ t.test('the guard looks before the proxy is asked', async (t) => {
   t.equal(through.sockets.length, 0);
 });
 
-t.test('plain HTTP requests do not use the proxy', async (t) => {
+t.test('plain HTTP requests bypass the proxy', async (t) => {
   const [server, through] = [await raw(t, ({ socket }) => void socket.write(answerOf('hi'))), await proxy(t)];
   const { http } = client(t, through);
   t.equal(await post(http, `http://provider.test:${server.port}/v1`).settled, 'ended');

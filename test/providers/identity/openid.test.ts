@@ -151,7 +151,7 @@ const refused: readonly (readonly [string, Conduct, Readonly<Record<string, stri
 const refuse = (response: ServerResponse, status: number, body: object): void =>
   void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
-t.test('a token that proves nothing is refused', async (t) => {
+t.test('a token without a valid signature is refused', async (t) => {
   for (const [title, conduct, query] of refused) {
     const { signIn } = await open(t, conduct);
     await fails(t, signIn(query), IdentityRefused, title);

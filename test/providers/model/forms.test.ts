@@ -154,7 +154,7 @@ t.test('a hundred thousand of what says nothing cost no more than to read them',
   }
 });
 
-t.test('answers that grow without an end are bounded', async (t) => {
+t.test('endless answers are bounded', async (t) => {
   const many = 'x'.repeat(limits.providerEventCharactersMax + 1);
   const bodies = {
     'a line': `data: ${many}`,
@@ -178,7 +178,7 @@ t.test('answers that grow without an end are bounded', async (t) => {
   t.ok(heard.said.length > providerSpaceCharactersMax, 'white space is not held for ever');
 });
 
-t.test('a list nested deeper than any is none', async (t) => {
+t.test('a list nested too deep is refused', async (t) => {
   const deep = '['.repeat(1_000_000);
   for (const body of [`data: {"choices":${deep}`, `{"choices":${deep}`, `data: ${deep}\n\n`])
     t.not(hear({ kind: 'openai' }, Buffer.from(body), []).endings[0], 'end');

@@ -239,7 +239,7 @@ t.test('an endpoint that does not stream', async (t) => {
   }
 });
 
-t.test('cancelling at once sends nothing', async (t) => {
+t.test('cancelling at once prevents the request', async (t) => {
   const { server, baseUrl, model } = await serving(t, (response) =>
     response.writeHead(200, eventStream).end(delta('ok', 'stop') + done),
   );

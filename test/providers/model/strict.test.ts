@@ -190,7 +190,7 @@ t.test('a refusal of the request itself is asked for a bounded number of times, 
   });
 });
 
-t.test('no other status is tried twice', async (t) => {
+t.test('only these statuses are retried', async (t) => {
   for (const status of [401, 402, 403, 404, 409, 429, 502, 503, 529]) {
     const { turn } = await serving(t, (response) => refuse(response, { ...tooLong['vLLM']!, status }));
     t.equal((await turn({ messages: [first, reply, second] }))[1], 1, String(status));

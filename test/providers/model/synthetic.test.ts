@@ -109,7 +109,7 @@ t.test('failing, before the first piece and later, as it is told', async (t) => 
   }
 });
 
-t.test('hanging says no more until it is cancelled', async (t) => {
+t.test('hanging stays silent until it is cancelled', async (t) => {
   const { clock, heard } = playing('tokens=9,hang_at=5');
   clock.advance(1_000_000);
   t.equal(heard.pieces.length, 5);

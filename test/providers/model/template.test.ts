@@ -12,7 +12,7 @@ const said = (data: string): string | null => {
 const event = (content: string, more: object = {}): string =>
   JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content } }], ...more });
 
-t.test('an event that differs in its text alone is not read', async (t) => {
+t.test('an event that differs in its text alone is skipped', async (t) => {
   const template = templateOf(event('Hello'), 'Hello', said)!;
   for (const text of ['', ' there', 'é 😀', 'a'.repeat(10_000), 'Hello']) t.equal(textBy(template, event(text)), text);
   for (const text of ['a "quote"', 'a\nline', 'back\\slash', '\u0001'])

@@ -109,7 +109,7 @@ t.test('packets that nobody can read', async (t) => {
   t.equal(decoder.sourceSamples, read, 'noise is sound or refused');
 });
 
-t.test('decoders do not disturb one another', async (t) => {
+t.test('decoders run independently', async (t) => {
   const encoder = await opusEncoder(16_000);
   const sound = voice(16_000, 0.4);
   const packets = Array.from({ length: 20 }, (_, at) => encoder.encode(sound.subarray(at * 320, (at + 1) * 320)));

@@ -64,7 +64,7 @@ t.test('the caller may reuse its samples', async (t) => {
   }
 });
 
-t.test('bytes come with the sound, not after it', async (t) => {
+t.test('bytes arrive with the sound', async (t) => {
   const sound = voice(16_000, 1);
   for (const format of speechFormats) {
     const encoder = await encoderFor(format, 16_000, false);
@@ -79,7 +79,7 @@ t.test('bytes come with the sound, not after it', async (t) => {
   }
 });
 
-t.test('streams that interleave do not disturb one another', async (t) => {
+t.test('interleaved streams stay separate', async (t) => {
   const sounds = Array.from({ length: 8 }, (_, index) => voice(16_000, 0.5 + index / 20));
   for (const format of ['mp3', 'opus'] as const) {
     const parts = sounds.map((sound, index) => pieces(sound, 900, index));

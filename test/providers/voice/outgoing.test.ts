@@ -42,7 +42,7 @@ t.test('every rate: frames of 20 ms, of all that was taken, as loud as it was', 
   }
 });
 
-t.test('sentences join without a click', async (t) => {
+t.test('sentences join seamlessly', async (t) => {
   const cut = (from: number): Sentence => ({
     samples: tone(440, 16_000, 4_000).subarray(from, from + 3_000),
     rate: 16_000,

@@ -38,7 +38,7 @@ t.test('speech and silence count from the edges', async (t) => {
   t.same(resumed, ['64: started 0', '448: paused 320', '544: resumed', '960: paused 832', '1120: ended 0 832']);
 });
 
-t.test('no utterance begins before the end of another', async (t) => {
+t.test('utterances begin after the end of the one before', async (t) => {
   const heard = events([...windows(1, 4), ...windows(0, 10), ...windows(1, 3)], {
     onset: (sure) => Math.max(0, sure - samplesOf(500)),
     end: (sure) => sure,

@@ -179,7 +179,7 @@ t.test('blocks of code are announced', async (t) => {
   }
 });
 
-t.test('no text takes long', async (t) => {
+t.test('every text is segmented in bounded time', async (t) => {
   for (const unit of [
     '-',
     '*',

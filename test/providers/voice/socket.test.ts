@@ -34,7 +34,7 @@ async function heard(t: Test, world: World): Promise<void> {
   await t.test('a flush makes final what was said so far', (t) => flushes(t, world));
   await t.test('ten seconds of speech are cut', (t) => cuts(t, world));
   await t.test('every encoding is understood', (t) => encodings(t, world));
-  await t.test('silence and noise are no speech', (t) => quiet(t, world));
+  await t.test('silence and noise stay undetected', (t) => quiet(t, world));
 }
 
 interface World {
