@@ -13,6 +13,9 @@ const options = { skip: whyNoRedis() ?? false };
 // A turn that lasts for longer than any of these tests.
 const slow = 'tokens=100000,delay_ms=20,text=word';
 
+/** Path of the next version, built once for all tests. */
+const command = await nextVersion(t);
+
 /** Two servers of this version, and how to start one of the next, on one Redis. */
 interface World {
   readonly one: House;
@@ -24,7 +27,6 @@ async function open(t: Test): Promise<World> {
   const redis = await RedisServer.start(...appendOnly);
   t.teardown(() => redis.stop());
   const env = { PARLEY_STORE: redis.url, PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough' };
-  const command = await nextVersion(t);
   const [one, two] = [await openHouse(t, { env }), await openHouse(t, { env })];
   return { one, two, next: () => openHouse(t, { env, command }) };
 }
@@ -144,7 +146,6 @@ t.test(
   async (t) => {
     const folder = await temporaryFolder(t);
     const served = { folder, embedded: true, env: { PARLEY_STORE: 'lmdb:./data' } } as const;
-    const command = await nextVersion(t);
     let house = await openHouse(t, served);
     const { id } = await synthetic(house, 'tokens=3');
     const [kept, moved] = [await house.session(id), await house.session(id)];

@@ -97,6 +97,8 @@ const firstLives: Readonly<Record<string, number>> = {
   'a refused request that costs nothing': 32,
   'a place that is kept beyond its lease': 40,
   'a place for each seat': 64,
+  'an end of a turn without its event': 10,
+  'a quota that its last cost may exceed': 10,
   'limits that a turn takes beside one that refuses it': 27,
   'a turn that settles no limits': 27,
   'a withdrawn turn that gives nothing back': 68,
