@@ -47,6 +47,7 @@ t.test(edge, async (t) => {
       '410 disables the webhook, and its waiting deliveries fail': gone,
       'a retry sends a delivery again, whatever its status': retried,
       'nothing is sent once the webhook is deleted': deleted,
+      'a session that expires unseen is an event within 60 s': expired,
       "a turn that its session's expiry cut is turn.failed": cut,
       'the list has the newest 100 deliveries, in pages': listed,
     }).map(([name, test]) => t.test(name, { buffered: true }, test)),
@@ -199,6 +200,17 @@ async function deleted(t: Test): Promise<void> {
   await turn(scene);
   await other.until((received) => received.length === 2);
   t.equal(receiver.received.length, 1);
+}
+
+async function expired(t: Test): Promise<void> {
+  const scene = await openScene(t, ['session.expired']);
+  const { receiver, house } = scene;
+  const assistant = await synthetic(house, 'tokens=1', { max_call_seconds: 1 });
+  const { id, expires_at: expiresAt } = await house.session(assistant.id);
+  await receiver.until((received) => received.length === 1);
+  const [{ event }] = receiver.received as [Received];
+  t.match(event, { type: 'session.expired', data: { session_id: id, turn_id: null, status: 'expired' } });
+  t.comment(`after ${Math.round(Date.now() / 1000 - expiresAt)} s`);
 }
 
 async function cut(t: Test): Promise<void> {
