@@ -11,6 +11,11 @@ export interface LinkOptions {
   host?: string;
   /** The visitor of an earlier visit. */
   visitor?: Visitor | null;
+  /**
+   * Returns a JWT of the site's server that says who the visitor is, for each token that is requested; null for nobody
+   * in particular.
+   */
+  identity?: () => string | null | Promise<string | null>;
   /** Called with each visitor or token that the service gives out, for the next visit. */
   onVisitor?: (visitor: Visitor) => void;
 }
@@ -55,15 +60,20 @@ export class Visit {
   }
 
   #requestVisitor(token: string | null): Promise<Visitor> {
-    const { host, onVisitor } = this.#options;
-    const body = host === undefined ? { channel: 'link' } : { channel: 'widget', host };
-    this.#naming ??= this.#ask<Visitor>('visitor', { method: 'POST', path: '/visitors', body }, token)
-      .then((visitor) => {
-        this.#visitor = visitor;
-        onVisitor?.(visitor);
-        return visitor;
-      })
-      .finally(() => void (this.#naming = null));
+    this.#naming ??= this.#named(token).finally(() => void (this.#naming = null));
     return this.#naming;
+  }
+
+  async #named(token: string | null): Promise<Visitor> {
+    const { host, onVisitor } = this.#options;
+    const identity = (await this.#options.identity?.()) ?? null;
+    const body = {
+      ...(host === undefined ? { channel: 'link' } : { channel: 'widget', host }),
+      ...(identity !== null && { identity }),
+    };
+    const visitor = await this.#ask<Visitor>('visitor', { method: 'POST', path: '/visitors', body }, token);
+    this.#visitor = visitor;
+    onVisitor?.(visitor);
+    return visitor;
   }
 }

@@ -3,6 +3,7 @@ import t from 'tap';
 import { Parley } from '../../src/client/parley.ts';
 import type { Visitor } from '../../src/client/types.ts';
 import type { LinkOptions } from '../../src/client/visit.ts';
+import { jwt } from '../access/jwt.ts';
 import { openHouse } from '../api/house.ts';
 import { linked, site } from '../pages/link/visits.ts';
 
@@ -52,6 +53,25 @@ t.test('a visitor is named once, by the first call that needs one', async (t) =>
   t.equal((await later.parley.sessions.end(session.id)).status, 'ended');
   t.same(later.sent, ['GET /p/talk/sessions/ses', 'POST /p/talk/visitors', 'POST /p/talk/sessions/ses/end']);
   await t.rejects(client({ slug: 'talk' }).parley.sessions.get(session.id), { code: 'session_not_found' });
+});
+
+t.test('a site names its visitor by a function, asked for each token', async (t) => {
+  const assistant = await linked(house, 'signed');
+  const path = `/workspaces/${house.workspaceId}/assistants/${assistant.id}/link/identity`;
+  const { secret } = (await house.console(path, { method: 'POST' })).json;
+  let asked = 0;
+  const identity = async (): Promise<string> => {
+    asked++;
+    return jwt(secret, { sub: 'ada', exp: Math.floor(Date.now() / 1000) + 600 });
+  };
+  const { parley } = client({ slug: 'signed', identity });
+  const [session, other] = await Promise.all([parley.sessions.create({}), parley.sessions.create({})]);
+  t.match(session, { visitor_verified: true, visitor_id: other.visitor_id });
+  t.equal(asked, 1);
+  t.equal((await parley.visitor()).id, session.visitor_id);
+  t.equal(asked, 2);
+  const unnamed = client({ slug: 'signed', identity: () => null }).parley;
+  t.match(await unnamed.sessions.create({}), { visitor_verified: false, visitor_id: null });
 });
 
 t.test("a token that the service does not know is forgotten, so that the next call is another visitor's", async (t) => {
