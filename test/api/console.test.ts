@@ -153,6 +153,8 @@ const settings = {
     limits: { minutes_per_day: 60, concurrent_visitors: null },
     origins: ['https://example.com'],
     feedback: false,
+    identity: null,
+    identity_required: false,
   },
   tool_ids: [],
   tool_rounds_max: 8,
