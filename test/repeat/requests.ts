@@ -277,7 +277,6 @@ const wanted: Readonly<Record<string, number>> = {
   'POST /console/api/sign-in': 429,
   'GET /console/api/oidc': 404,
   'DELETE /console/api/workspaces/{w}/sessions/{id}': 200,
-  'DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity': 204,
   'DELETE /console/api/workspaces/{w}/visitors/{visitor_id}': 200,
   'GET /console/api/oidc/callback': 404,
   'PATCH /console/api/people/{id}': 404,
