@@ -152,9 +152,14 @@ async function lowered(t: Test, { limited }: World): Promise<void> {
 
 async function defaults(t: Test, { house }: World): Promise<void> {
   const made = await house.newKey({ limits: undefined });
-  t.same(made.limits, { requests: 60, speech: 30, transcription_tokens: 10 });
+  t.same(made.limits, { requests: 60, speech: 30, transcription_tokens: 10, tokens_per_day: null });
   t.same(told(await house.ask('/assistants', { key: made.key })), [60, 59]);
-  t.same((await house.newKey({ limits: { speech: 5 } })).limits, { requests: 60, speech: 5, transcription_tokens: 10 });
+  t.same((await house.newKey({ limits: { speech: 5 } })).limits, {
+    requests: 60,
+    speech: 5,
+    transcription_tokens: 10,
+    tokens_per_day: null,
+  });
 }
 
 async function separate(t: Test, { limited }: World): Promise<void> {

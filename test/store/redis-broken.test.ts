@@ -44,7 +44,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'an erased session that keeps its history': {
     of: 'erase-session',
-    put: [[", at('history', 'session', session))", ')']],
+    put: [[", at('history', 'session', session),", ',']],
   },
   'an erasure that counts a repeat': {
     of: 'erase-session',
@@ -155,7 +155,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'a finished turn that is withdrawn and stays counted': {
     of: 'withdraw-turn',
-    put: [['if finished then count_usage(', 'if false then count_usage(']],
+    put: [['count_usage(account, ended, 0, -1', 'type(account, ended, 0, -1']],
   },
   'feedback that is never removed': {
     of: 'rate-turn',
