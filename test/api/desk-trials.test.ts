@@ -2,6 +2,7 @@
 import t, { type Test } from 'tap';
 import { Caller } from './caller.ts';
 import { openWorkspace, textOf, type Answer, type House } from './house.ts';
+import { until } from './talk.ts';
 import {
   isRated,
   isRefused,
@@ -197,10 +198,11 @@ async function four(t: Test, house: House): Promise<void> {
   t.equal((await post(house, `${place.inside}/sessions/${made[0]}/end`)).json.status, 'ended');
   const expiring = (await tried(house, place, brief)).json;
   t.equal(expiring.status, 'open', 'one that has ended leaves its place');
-  isRefused(t, await tried(house, place, assistant), unrated(limitedFor(1)));
-  let again: Answer;
-  do again = await tried(house, place, assistant);
-  while (again.status === 429);
+  // The trial of a second may have expired already.
+  const again = await until(async () => {
+    const answer = await tried(house, place, assistant);
+    return answer.status === 429 ? null : answer;
+  });
   t.equal(again.status, 201, 'and one that has expired');
   t.equal((await house.console(`${place.inside}/sessions/${expiring.id}`)).json.status, 'expired');
   isRefused(t, await tried(house, place, assistant), unrated(limitedFor(1)), 'no more than these');
