@@ -94,6 +94,8 @@ export class Chat {
     const known = remembered !== null && remembered.visitor.expires_at * 1000 > now() ? remembered : null;
     this.parley = this.#client((this.#visitor = known?.visitor ?? null));
     memory.changed = () => this.#noteOther();
+    // The conversation was read before the message of the other tab had arrived.
+    memory.arrived = () => void (this.#delivering || this.#talk?.refresh());
     onWake(() => {
       // An attempt under way may have begun earlier, and fail: the next one follows soon.
       this.#retries = 0;
@@ -215,7 +217,7 @@ export class Chat {
   #noteOther(): void {
     if (this.#session !== null) return this.#remember();
     if (this.#pending !== null || this.#delivering) return;
-    const found = this.#options.memory.read();
+    const found = this.#options.memory.read(true);
     if (found === null) return;
     this.parley = this.#client((this.#visitor = found.visitor));
     this.#goOn({ ...found, pending: null });

@@ -20,7 +20,10 @@ export interface Remembered {
 export interface Memories {
   /** Called when the newest conversation is no longer this tab's. */
   changed: () => void;
-  read(): Remembered | null;
+  /** Called when a message that another tab was sending in this conversation has arrived. */
+  arrived: () => void;
+  /** `isOthers`: another tab has begun it, and its message is that tab's to send. */
+  read(isOthers?: boolean): Remembered | null;
   /** Null forgets. */
   write(remembered: Remembered | null): void;
 }
@@ -45,15 +48,20 @@ export class Memory implements Memories {
   #own: string | null = null;
   #key: string | null = null;
   changed = (): void => {};
+  arrived = (): void => {};
 
   constructor(name: string) {
     this.#name = `parley:${name}`;
-    addEventListener('storage', ({ key }) => key === this.#name && this.#newest !== this.#own && this.changed());
+    addEventListener('storage', ({ key, oldValue, newValue }) => {
+      if (key !== this.#name) return;
+      if (this.#newest !== this.#own) this.changed();
+      else if (parsed(oldValue ?? '')?.pending && !parsed(newValue ?? '')?.pending) this.arrived();
+    });
   }
 
-  read(): Remembered | null {
+  read(isOthers = false): Remembered | null {
     const found = this.#in(() => sessionStorage) ?? this.#in(() => localStorage);
-    this.#note(found);
+    this.#note(found && isOthers ? { ...found, pending: null } : found);
     return found;
   }
 

@@ -4,6 +4,7 @@ import type { Memories, Remembered } from './memory.ts';
 /** The site's scripts read what it keeps: it gets the token and the session, and no message. */
 export class SiteMemory implements Memories {
   changed = (): void => {};
+  arrived = (): void => {};
   #kept: string;
   readonly #parsed: (text: string) => Remembered | null;
   readonly #keep: (value: string) => void;

@@ -68,6 +68,28 @@ t.test(
 );
 
 t.test(
+  'a tab shows the message of another that arrives after the tab has read the conversation',
+  { skip: whyNoBrowser },
+  async (t) => {
+    const { one, context, second } = await openTabs('late');
+    const two = await second();
+    let arrive = (): void => {};
+    const held = new Promise<void>((resolve) => (arrive = resolve));
+    await one.route('**/chat', async (route) => {
+      await held;
+      await route.continue();
+    });
+    const isRead = two.waitForResponse((response) => response.url().includes('/transcript'));
+    await say(one, 'First');
+    await isRead;
+    arrive();
+    await own(two, 'First');
+    t.same(await said(two), ['First']);
+    await context.close();
+  },
+);
+
+t.test(
   'a new conversation in one tab leaves the other its own, also after a reload of both',
   { skip: whyNoBrowser },
   async (t) => {
