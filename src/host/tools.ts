@@ -1,9 +1,9 @@
 /** Tools of workspaces, cached (see `CatalogCache`). */
 import { Mailbox } from '../actors/mailbox.ts';
 import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import type { OfferedFunction } from '../providers/tool.ts';
-import { StoreUnavailable, type AuditEntry, type Catalog, type Tool } from '../store/store.ts';
+import { changeRecord } from '../store/parts/change-record.ts';
+import type { AuditEntry, Catalog, Tool } from '../store/store.ts';
 import { CatalogCache } from './catalog-cache.ts';
 
 /** Tools that a process keeps. */
@@ -41,21 +41,9 @@ export class ToolRecords extends CatalogCache<'tool'> {
     audit?: (before: Tool, after: Tool) => AuditEntry | undefined,
   ): Promise<Tool | null> {
     return this.#changes.post(async () => {
-      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-        const stored = await this.#catalog.read('tool', workspaceId, id);
-        if (stored === null) return null;
-        const tool = await change(stored.record);
-        if (tool === null) return stored.record;
-        if (
-          (await this.#catalog.replace('tool', tool, stored.version, undefined, audit?.(stored.record, tool))) === null
-        )
-          continue;
-        this.forget(workspaceId, id);
-        return tool;
-      }
-      throw new StoreUnavailable(
-        `Other writers changed the tool ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-      );
+      const tool = await changeRecord(this.#catalog, 'tool', workspaceId, id, change, audit);
+      this.forget(workspaceId, id);
+      return tool;
     });
   }
 }

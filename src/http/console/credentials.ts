@@ -1,15 +1,15 @@
 /** `/console/api/workspaces/{w}/credentials`: a secret can be written and is never returned. */
 import { Failure } from '../../base/errors.ts';
 import type { PageFields } from '../handlers/lists.ts';
-import { limits } from '../../base/limits.ts';
 import { endsInOperation } from '../../providers/model.ts';
 import { maySendIn } from '../../providers/tool/credential-header.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
-import { StoreUnavailable, type Credential } from '../../store/store.ts';
+import { changeRecord } from '../../store/parts/change-record.ts';
+import type { Credential } from '../../store/store.ts';
 import { credentialView } from '../../conversation/views.ts';
 import { audited } from './audit.ts';
-import { listRecords, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
+import { listRecords, noContent, nowhere, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 interface CredentialBody {
   readonly kind: string;
@@ -56,27 +56,21 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
   const { id: workspaceId } = await reachWorkspace(request);
   // The mailbox runs changes of this process one at a time; the version comparison covers other processes.
   return services.host.credentials.changes.post(async () => {
-    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-      const found = await services.store.catalog.read('credential', workspaceId, params.id);
-      if (found === null) throw nowhere();
-      check(body, found.record.kind, request);
-      const credential = { ...changed(found.record, body, services), updatedAt: nowSeconds(request) };
-      if (
-        (await services.store.catalog.replace(
-          'credential',
-          credential,
-          found.version,
-          undefined,
-          audited(request, 'credential')(found.record, credential),
-        )) !== null
-      ) {
-        services.host.forgetCredentials(workspaceId, credential.id);
-        return { status: 200, json: credentialView(credential) };
-      }
-    }
-    throw new StoreUnavailable(
-      `Other writers changed the credential ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+    const credential = present(
+      await changeRecord(
+        services.store.catalog,
+        'credential',
+        workspaceId,
+        params.id,
+        (before) => {
+          check(body, before.kind, request);
+          return { ...changed(before, body, services), updatedAt: nowSeconds(request) };
+        },
+        audited(request, 'credential'),
+      ),
     );
+    services.host.forgetCredentials(workspaceId, credential.id);
+    return { status: 200, json: credentialView(credential) };
   });
 }
 

@@ -7,8 +7,8 @@ import { deliveryView, webhookView } from '../../conversation/views.ts';
 import type { Services } from '../../conversation/services.ts';
 import { changesOf } from '../../store/parts/audit.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
+import { changeRecord } from '../../store/parts/change-record.ts';
 import {
-  StoreUnavailable,
   WebhooksFull,
   type Page,
   type PageRequest,
@@ -59,19 +59,20 @@ export async function createWebhook(request: ConsoleRequest<unknown, CreateWebho
 }
 
 export async function patchWebhook(request: ConsoleRequest<unknown, PatchWebhookBody>): Promise<Reply> {
-  const { body, services } = request;
-  const audit = audited(request, 'webhook');
-  for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-    const { record, version } = await reachWebhook(request);
-    if (body.url !== undefined) checkUrl(body.url, services);
-    const webhook = merged(record, body, nowSeconds(request));
-    const row = audit(record, webhook);
-    if ((await services.store.catalog.replace('webhook', webhook, version, undefined, row)) !== null)
-      return { status: 200, json: webhookView(webhook) };
-  }
-  throw new StoreUnavailable(
-    `Other writers changed the webhook ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+  const { body, params, services } = request;
+  const { id: workspaceId } = await reachWorkspace(request);
+  const webhook = await changeRecord(
+    services.store.catalog,
+    'webhook',
+    workspaceId,
+    params.id,
+    (before) => {
+      if (body.url !== undefined) checkUrl(body.url, services);
+      return merged(before, body, nowSeconds(request));
+    },
+    audited(request, 'webhook'),
   );
+  return { status: 200, json: webhookView(present(webhook)) };
 }
 
 /** The webhook with the fields of the body. A webhook that is enabled, or moved, begins without failures. */
