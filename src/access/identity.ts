@@ -7,15 +7,7 @@ import { jwtVerify } from 'jose';
 import { idOf } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import type { Assistant, LinkIdentity, Session } from '../store/store.ts';
-import type { Holder, SealedHolder, Vault } from './vault.ts';
-
-/** The holder of the secrets of an assistant's link. */
-export const identityHolder = ({ id, workspaceId }: Pick<Assistant, 'id' | 'workspaceId'>): Holder => ({
-  id,
-  workspaceId,
-  provider: 'identity',
-  baseUrl: null,
-});
+import { identityHolder, type SealedHolder, type Vault } from './vault.ts';
 
 /** The secrets of an assistant's link, the newest first: its own, and those that rotations replaced. */
 export function identitySecrets(assistant: Assistant): (SealedHolder & { readonly untilMs: number })[] {

@@ -29,21 +29,16 @@ export interface SealedHolder extends Holder {
   readonly sealed: Uint8Array;
 }
 
-/** The holder of a tool's signing secrets: the tool itself, independent of its URL. */
-export const signingHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({
-  id,
-  workspaceId,
-  provider: 'tool',
-  baseUrl: null,
-});
-
-/** The holder of a webhook's secret: the webhook itself, independent of its URL. */
-export const webhookHolder = ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({
-  id,
-  workspaceId,
-  provider: 'webhook',
-  baseUrl: null,
-});
+/** The holders of secrets that sign: the record itself, independent of its URL. */
+const holderAs =
+  (provider: string) =>
+  ({ id, workspaceId }: Pick<Holder, 'id' | 'workspaceId'>): Holder => ({ id, workspaceId, provider, baseUrl: null });
+/** The holder of a tool's signing secrets. */
+export const signingHolder = holderAs('tool');
+/** The holder of a webhook's secret. */
+export const webhookHolder = holderAs('webhook');
+/** The holder of the secrets of an assistant's link that sign visitors. */
+export const identityHolder = holderAs('identity');
 
 /** A tool's signing secrets, the newest first: its own, and those that rotations replaced. */
 export function signingSecrets(tool: Tool): SealedHolder[] {

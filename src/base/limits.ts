@@ -79,8 +79,8 @@ export const limits = {
   toolsOfAssistantMax: 16,
   toolFunctionsMax: 64,
   toolRoundsCeiling: 25,
-  toolSecretOverlapMs: 24 * 60 * 60 * 1000,
-  toolSecretsReplacedMax: 9, // replaced secrets that still sign: ten signatures are 480 bytes of a head
+  secretOverlapMs: 24 * 60 * 60 * 1000,
+  secretsReplacedMax: 9, // replaced secrets that still sign: ten signatures are 480 bytes of a head
   webhooksMax: 5, // of a workspace, contract 17
   webhookDeliveriesMax: 100, // of a webhook, listed and kept
   webhookAnswerMs: 15_000, // contract 17
@@ -156,11 +156,10 @@ export const limits = {
   linkSocketMs: 5_000, // time between two charges of a visitor's open voice socket
   linkSocketAheadMs: 15_000, // time that is charged in advance: the excess charge if the process dies
   linkSilenceMs: 60_000, // contract 9: silence of a visitor's voice socket until its place is free
-  identityMsMax: 24 * 60 * 60 * 1000, // of a site's token ahead of its end, and of a replaced secret (contract 23)
+  identityMsMax: 24 * 60 * 60 * 1000, // of a site's token ahead of its end (contract 23)
   identityLeewayMs: 60_000,
   identityCharactersMax: 4096, // a visitor's token holds its fields, and is sent in a head
   identitySubjectMax: 128,
-  identitySecretsReplacedMax: 9,
   visitorTokenMs: 30 * 24 * 60 * 60 * 1000, // contract 9
 
   // The console

@@ -2,8 +2,7 @@
  * Seals credentials and the signing secrets of tools again that were sealed under the previous `PARLEY_SECRET`, or by a
  * version that did not bind them to their provider and origin.
  */
-import { signingHolder, webhookHolder, type SealedHolder } from '../access/vault.ts';
-import { identityHolder } from '../access/identity.ts';
+import { identityHolder, signingHolder, webhookHolder, type Holder, type SealedHolder } from '../access/vault.ts';
 import type { Services } from '../conversation/services.ts';
 import { replacedSecrets, withReplacedSecrets } from '../store/records/tools.ts';
 import type { Assistant, CatalogRecords, Tool } from '../store/store.ts';
@@ -36,10 +35,9 @@ export async function resealSecrets(parts: Parts): Promise<void> {
       for await (const { id } of recordsOf(store.catalog, 'tool', workspace.id))
         await resealRecord(parts, 'tool', workspace.id, id, counts, resealedTool);
       for await (const { id } of recordsOf(store.catalog, 'webhook', workspace.id))
-        await resealRecord(parts, 'webhook', workspace.id, id, counts, (webhook, again) => ({
-          ...webhook,
-          sealed: again({ ...webhookHolder(webhook), sealed: webhook.sealed }),
-        }));
+        await resealRecord(parts, 'webhook', workspace.id, id, counts, (webhook, again) =>
+          resealed(webhookHolder(webhook), again)(webhook),
+        );
       for await (const { id, link } of recordsOf(store.catalog, 'assistant', workspace.id))
         if (link?.identity !== undefined)
           await resealRecord(parts, 'assistant', workspace.id, id, counts, resealedAssistant);
@@ -93,28 +91,26 @@ async function resealRecord<K extends 'credential' | 'tool' | 'webhook' | 'assis
   vault.forget(workspaceId, id);
 }
 
+/** Seals the secret of a holder again. */
+const resealed =
+  (holder: Holder, again: Again) =>
+  <S extends { readonly sealed: Uint8Array }>(one: S): S => ({
+    ...one,
+    sealed: again({ ...holder, sealed: one.sealed }),
+  });
+
 /** A tool with its signing secrets sealed again, also those that rotations have replaced and that sign still. */
 function resealedTool(tool: Tool, again: Again): Tool {
   const holder = signingHolder(tool);
   const sealed = tool.sealed && again({ ...holder, sealed: tool.sealed });
-  return withReplacedSecrets(
-    { ...tool, sealed },
-    replacedSecrets(tool).map((one) => ({ ...one, sealed: again({ ...holder, sealed: one.sealed }) })),
-  );
+  return withReplacedSecrets({ ...tool, sealed }, replacedSecrets(tool).map(resealed(holder, again)));
 }
 
 /** An assistant with the secrets of its link sealed again. */
 function resealedAssistant(assistant: Assistant, again: Again): Assistant {
-  const identity = assistant.link?.identity;
-  if (identity === undefined) return assistant;
-  const holder = identityHolder(assistant);
-  const sealedAgain = <S extends { readonly sealed: Uint8Array }>(one: S): S => ({
-    ...one,
-    sealed: again({ ...holder, sealed: one.sealed }),
-  });
-  const replaced = identity.replaced?.map(sealedAgain);
-  return {
-    ...assistant,
-    link: { ...assistant.link!, identity: { ...sealedAgain(identity), ...(replaced && { replaced }) } },
-  };
+  const { link } = assistant;
+  if (link?.identity === undefined) return assistant;
+  const reseal = resealed(identityHolder(assistant), again);
+  const replaced = link.identity.replaced?.map(reseal);
+  return { ...assistant, link: { ...link, identity: { ...reseal(link.identity), ...(replaced && { replaced }) } } };
 }

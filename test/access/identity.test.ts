@@ -1,8 +1,8 @@
 /** Tokens with which a site says who a visitor is (contract 23). */
 import t from 'tap';
-import { identityHolder, verifyIdentity, type SignedVisitor } from '../../src/access/identity.ts';
+import { verifyIdentity, type SignedVisitor } from '../../src/access/identity.ts';
 import { visitorTokens } from '../../src/access/visitor-tokens.ts';
-import { openVault } from '../../src/access/vault.ts';
+import { identityHolder, openVault } from '../../src/access/vault.ts';
 import { randomIds } from '../../src/base/ids.ts';
 import type { Assistant, LinkIdentity } from '../../src/store/store.ts';
 import { validatorOf } from '../../src/wire/check.ts';

@@ -78,14 +78,14 @@ t.test('a replaced secret signs for a day', async (t) => {
     {
       ...blank,
       sealed: sealed('whsec_new'),
-      previous: { sealed: sealed('whsec_old'), untilMs: nowMs + limits.toolSecretOverlapMs },
+      previous: { sealed: sealed('whsec_old'), untilMs: nowMs + limits.secretOverlapMs },
     },
     clock,
   );
-  t.equal(limits.toolSecretOverlapMs, 24 * 60 * 60 * 1000);
+  t.equal(limits.secretOverlapMs, 24 * 60 * 60 * 1000);
   for (const [afterMs, secrets] of [
     [0, ['whsec_new', 'whsec_old']],
-    [limits.toolSecretOverlapMs - 1, ['whsec_new', 'whsec_old']],
+    [limits.secretOverlapMs - 1, ['whsec_new', 'whsec_old']],
     [1, ['whsec_new']],
   ] as const) {
     clock.advance(afterMs);

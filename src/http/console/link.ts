@@ -5,9 +5,9 @@ import { mayShareAddress } from '../../access/client-address.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { nextDay, shownUse } from '../../host/link-budget.ts';
 import { publicAddress } from '../../access/own-origins.ts';
-import { identityHolder } from '../../access/identity.ts';
+import { identityHolder } from '../../access/vault.ts';
+import { replacedBy } from '../../store/records/tools.ts';
 import { Failure } from '../../base/errors.ts';
-import { limits } from '../../base/limits.ts';
 import type { Assistant, LinkIdentity } from '../../store/store.ts';
 import type { Reply } from '../request.ts';
 import { mergedLink } from './assistants.ts';
@@ -48,12 +48,8 @@ export async function createIdentity(request: ConsoleRequest): Promise<Reply> {
   const secret = `idn_${services.ids.secret()}`;
   const id = services.ids.secret();
   await changeIdentity(request, 'create_identity', (assistant) => {
-    const now = services.clock.now();
     const before = assistant.link?.identity;
-    const replaced = [
-      ...(before === undefined ? [] : [{ sealed: before.sealed, untilMs: now + limits.identityMsMax }]),
-      ...(before?.replaced ?? []).filter(({ untilMs }) => untilMs > now),
-    ].slice(0, limits.identitySecretsReplacedMax);
+    const replaced = replacedBy(before?.sealed, before?.replaced ?? [], services.clock.now());
     return {
       id: before?.id ?? id,
       sealed: services.vault.seal(identityHolder(assistant), secret),

@@ -7,7 +7,7 @@ import type { CreateToolBody, PatchToolBody } from '../../wire/wire.ts';
 import { isAt } from '../../assistant/tool-client.ts';
 import { toolView } from '../../conversation/views.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
-import { replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
+import { replacedBy, replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
 import type { Tool, ToolFunction } from '../../store/store.ts';
 import type { PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
@@ -86,13 +86,7 @@ export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
     request,
     (before) => {
       if (before.kind !== 'http') throw new Failure('invalid_field', { field: 'kind' });
-      const now = services.clock.now();
-      const replaced =
-        before.sealed === null ? [] : [{ sealed: before.sealed, untilMs: now + limits.toolSecretOverlapMs }];
-      const signing = [...replaced, ...replacedSecrets(before).filter(({ untilMs }) => untilMs > now)].slice(
-        0,
-        limits.toolSecretsReplacedMax,
-      );
+      const signing = replacedBy(before.sealed, replacedSecrets(before), services.clock.now());
       return withReplacedSecrets({ ...before, sealed: services.vault.seal(signingHolder(before), secret) }, signing);
     },
     'rotate_secret',

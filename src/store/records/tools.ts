@@ -1,4 +1,5 @@
 /** The stored records of tools and of their calls (contract 13). */
+import { limits } from '../../base/limits.ts';
 import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import type { EntryStep, ToolError } from '../../base/tool-errors.ts';
 
@@ -56,6 +57,20 @@ export const replacedSecrets = ({
   previous,
   earlier = [],
 }: Pick<Tool, 'previous' | 'earlier'>): readonly ReplacedSecret[] => (previous ? [previous, ...earlier] : earlier);
+
+/**
+ * The secrets that sign still after a rotation, the newest first: the one that it replaces signs for a day, those before
+ * for what is left of theirs.
+ */
+export const replacedBy = (
+  sealed: Uint8Array | null | undefined,
+  earlier: readonly ReplacedSecret[],
+  nowMs: number,
+): ReplacedSecret[] =>
+  [
+    ...(sealed ? [{ sealed, untilMs: nowMs + limits.secretOverlapMs }] : []),
+    ...earlier.filter(({ untilMs }) => untilMs > nowMs),
+  ].slice(0, limits.secretsReplacedMax);
 
 /** The tool with these replaced secrets, the newest first. */
 export function withReplacedSecrets(
