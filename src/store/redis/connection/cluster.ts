@@ -146,8 +146,7 @@ class ClusterClient {
    */
   async close(): Promise<void> {
     this.#sockets.close();
-    const readings = [this.#connected, this.cluster.isOpen ? this.cluster._slots.rediscover() : null];
-    const ended = Promise.allSettled(readings).then(() => this.#end());
+    const ended = Promise.allSettled([this.#connected, this.#readMap()]).then(() => this.#end());
     await new Promise<void>((resolve) => {
       const timer = this.#clock.after(limits.redisConnectMs, resolve);
       void ended.then(() => {
@@ -201,7 +200,7 @@ class ClusterClient {
   /** Whether an error says that another node has the slot; then the map is read again before this resolves. */
   async #isMoved({ message }: Error, slot: number, { address }: Node, client: Client): Promise<boolean> {
     if (message.startsWith('MOVED')) {
-      await this.cluster._slots.rediscover(client as never).catch(() => {});
+      await this.#readMap(client);
       return true;
     }
     if (message.startsWith('ASK')) this.#openSlots.noteOpen(slot);
@@ -225,7 +224,12 @@ class ClusterClient {
     const now = machineTime.monotonic();
     if (now - this.#lookedAt < redisTopologyMs) return;
     this.#lookedAt = now;
-    this.cluster._slots.rediscover(undefined, address === undefined ? undefined : new Set([address])).catch(() => {});
+    void this.#readMap(undefined, address === undefined ? undefined : new Set([address]));
+  }
+
+  /** Reads the map; a closed client reads none, since its sockets have ended. Never rejects. */
+  async #readMap(first?: Client, excluded?: Set<string>): Promise<void> {
+    if (this.cluster.isOpen) await this.cluster._slots.rediscover(first as never, excluded).catch(() => {});
   }
 
   #clientOf(node: Node): Promise<Client> {
