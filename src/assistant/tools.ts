@@ -6,6 +6,7 @@ import type { ToolCallContext, OfferedFunction, ToolResult } from '../providers/
 import { argumentsOf, checkArguments, argumentsError } from '../providers/tool/arguments.ts';
 import type { Span } from '../base/tracing.ts';
 import type { Assistant, Session, ToolError } from '../store/store.ts';
+import { signedVisitorId } from '../store/records/link.ts';
 import type { TurnSettings } from './additions.ts';
 import { noteOffered } from './quarantine.ts';
 import type { AssistantServices } from './services.ts';
@@ -131,7 +132,7 @@ export class AssistantTools implements TurnTools {
     stands: () => Promise<boolean>,
     span: Span | null,
   ): Promise<ToolResult> {
-    const { workspaceId, id: sessionId, assistantId, channel, link } = this.#session;
+    const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
     const context: ToolCallContext = {
       workspaceId,
       assistantId,
@@ -139,7 +140,7 @@ export class AssistantTools implements TurnTools {
       turnId,
       channel,
       ...personOf(this.#session),
-      signedVisitorId: link?.signed ? link.visitorId : null,
+      signedVisitorId: signedVisitorId(this.#session),
     };
     return this.#services.tools.call(offered, { callId, arguments: input, context, stands, span }, signal);
   }

@@ -31,6 +31,7 @@ import type {
   Workspace,
 } from '../store/store.ts';
 import { linkLimitNames } from '../base/link-limits.ts';
+import { signedVisitorId } from '../store/records/link.ts';
 
 export const assistantView = (assistant: Assistant) => ({
   id: assistant.id,
@@ -116,6 +117,9 @@ export const consoleSessionView = (session: Session, nowMs: number) => ({
   ...(session.historyLeftOut ? { history_left_out: session.historyLeftOut } : {}),
 });
 
+/** A signed visitor, or null. */
+const verifiedView = (visitorId: string | null) => ({ visitor_verified: visitorId !== null, visitor_id: visitorId });
+
 export function sessionView(session: Session, nowMs: number, channel: Session['channel'] = 'api') {
   const { state, context } = migratedSnapshot(sessionKind, session.machine);
   const { endedAt, activeTurnId } = context as SessionContext;
@@ -133,8 +137,7 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
       over || expired || activeTurnId !== null ? [] : pendingCallsView(session.pending?.calls ?? [], channel),
     channel: session.channel,
     visitor: session.visitor,
-    visitor_verified: session.link?.signed ?? false,
-    visitor_id: session.link?.signed ? session.link.visitorId : null,
+    ...verifiedView(signedVisitorId(session)),
     metadata: session.metadata,
     max_call_seconds: session.maxCallSeconds,
     created_at: session.createdAt,
@@ -228,8 +231,7 @@ export const messageView = (message: Message, channel: Channel = 'api') => ({
   voice: messageVoiceView(message.voice),
   tool_calls: message.toolCalls === undefined ? [] : toolCallsView(message.toolCalls, channel),
   feedback: feedbackView(message, channel),
-  visitor_verified: message.visitorId !== undefined,
-  visitor_id: message.visitorId ?? null,
+  ...verifiedView(message.visitorId ?? null),
   created_at: message.createdAt,
 });
 

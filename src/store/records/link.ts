@@ -105,3 +105,7 @@ export interface TurnLink {
    */
   readonly addresses?: readonly AddressDay[];
 }
+
+/** The visitor of a session, if the site has signed who that is; else null (contract 23). */
+export const signedVisitorId = ({ link }: { readonly link?: SessionLink | undefined }): string | null =>
+  link?.signed ? link.visitorId : null;
