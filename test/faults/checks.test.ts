@@ -41,7 +41,7 @@ t.test('an event without an end, without a signature, with other bytes or with a
   const ends = new Map([['s', ['a completed', 'b completed']]]);
   const problems = (...all: Received[]): string[] => problemsOf(all, ends);
   t.same(problems(received('a'), received('b'), received('a')), []);
-  t.same(problemsOf([received('c')], new Map()), [], 'a session of which nothing is known');
+  t.same(problemsOf([received('c')], new Map()), [], 'a session without known events');
   t.match(problems(received('a'), received('c')), ['s: the event c completed has no stored end']);
   t.match(problems(received('a', { isSigned: false })), ['dlv_a is not signed']);
   t.match(problems(received('a'), received('a', { text: 'x' })), ['dlv_a came with other bytes']);

@@ -39,7 +39,7 @@ An operation that the role does not permit is 403 `role_not_permitted`, and anot
       surprises: 'An owner of one workspace gets the people of that workspace. `last_seen_at` may be a minute old.',
     },
     'GET /console/api/audit': {
-      does: 'Returns who changed what, the newest change first. Each change of a record or a conversation is one row, stored in the step that makes it; signing in and out are rows, reading is none. Rows are kept for 400 days.',
+      does: 'Returns who changed what, the newest change first. Each change to a record or a conversation is one row, stored in the step that makes it; signing in and out are rows, reading is none. Rows are kept for 400 days.',
       query: { limit: 1 },
       answer: { ...listOf(auditEntry), has_more: true, next_cursor: ids.audit },
       surprises:
