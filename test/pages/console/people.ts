@@ -76,11 +76,11 @@ async function longNames(t: Test, page: Page, console: Console): Promise<void> {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   }
   const signIn = page.getByRole('table', { name: 'Sign-ins' }).getByRole('row').filter({ hasText: name });
-  t.match(await signIn.locator('small').innerText(), /Chrome.* · 127\.0\.0\.1 · /);
+  await signIn.getByText(/Chrome.* · 127\.0\.0\.1 · /).waitFor();
   await house.console(`/people/${id}`, { method: 'PATCH', body: { blocked: true } });
   await page.reload();
   const person = page.getByRole('table', { name: 'People' }).getByRole('row').filter({ hasText: name });
-  t.match(await person.locator('small').innerText(), /^blocked · viewer · /);
+  await person.getByText(/^blocked · viewer · /).waitFor();
   await page.setViewportSize({ width: 1440, height: 900 });
   await context.close();
 }
