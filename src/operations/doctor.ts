@@ -82,6 +82,6 @@ async function examineStore(config: Config, clock: Clock, ids: Ids): Promise<Che
     ids,
     allowVolatile,
     durability,
-    records: (records) => examineRecords(records, { secret, previous }, ids),
+    records: (records) => examineRecords(records, { secret, previous }, ids, clock.now()),
   });
 }

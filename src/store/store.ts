@@ -19,7 +19,7 @@ import type { RequestStore } from './parts/requests.ts';
 import type { SessionStore } from './parts/sessions.ts';
 import type { StopRequest, TurnStore } from './parts/turns.ts';
 import type { UsageStore } from './parts/usage.ts';
-import type { WebhookStore } from './parts/webhooks.ts';
+import type { ExaminedDelivery, WebhookStore } from './parts/webhooks.ts';
 
 export type * from './records.ts';
 export type * from './parts/catalog.ts';
@@ -117,7 +117,12 @@ export interface Store {
 }
 
 /** The readers of a store that is examined. */
-export type Records = { readonly catalog: Pick<Catalog, 'list'>; readonly sessions: Pick<SessionStore, 'list'> };
+export interface Records {
+  readonly catalog: Pick<Catalog, 'list'>;
+  readonly sessions: Pick<SessionStore, 'list'>;
+  /** The deliveries of a workspace, also damaged ones, and of webhooks that are gone. */
+  deliveries(workspaceId: string): AsyncIterable<ExaminedDelivery>;
+}
 
 /** The store did not answer: clients get 503 `api_error`. Each verb says whether its step may have been applied. */
 export class StoreUnavailable extends Error {}

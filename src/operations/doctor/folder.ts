@@ -219,7 +219,7 @@ async function storeChecks(
     const summary = `opens, ${isCut ? `its first ${rows}` : `its ${rows}`} rows read well, and no parley runs on it`;
     return [
       check('store', ok(summary)),
-      ...(await readFolder(folder, (records) => examineRecords(records, secrets, ids))),
+      ...(await readFolder(folder, (records) => examineRecords(records, secrets, ids, clock.now()))),
     ];
   } catch (error) {
     const { cause, message } = error as Error;

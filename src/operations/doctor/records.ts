@@ -1,6 +1,6 @@
 /**
- * Checks a store's records without changing them: whether this version can read them, and whether its credentials and
- * its tools' signing secrets open.
+ * Checks a store's records without changing them: whether this version can read them, whether its sealed secrets open,
+ * and whether its webhooks get their events.
  */
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
@@ -22,6 +22,7 @@ import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../
 import { identitySecrets } from '../../access/identity.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
+import { examineDeliveries } from './deliveries.ts';
 
 /** Workspaces that are examined, and credentials of one. */
 const doctorRowsMax = 1_000;
@@ -34,12 +35,18 @@ export interface OpeningSecrets {
 }
 
 /** Rejects with `StoreUnavailable` if the store does not answer. */
-export async function examineRecords(records: Records, secrets: OpeningSecrets, ids: Ids): Promise<Check[]> {
+export async function examineRecords(
+  records: Records,
+  secrets: OpeningSecrets,
+  ids: Ids,
+  nowMs: number,
+): Promise<Check[]> {
   let workspaces: Workspace[];
   const credentials: Credential[] = [];
   const tools: Tool[] = [];
   const webhooks: Webhook[] = [];
   const assistants: Assistant[] = [];
+  let deliveries: Check[];
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
@@ -56,6 +63,8 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
       assistants.push(...(await firstOf(records, 'assistant', id)));
     }
     for (const place of [installation, auditOfWorkspaces]) await newestOf(records, 'audit_entry', place);
+    const workspaceIds = workspaces.map(({ id }) => id);
+    deliveries = await examineDeliveries(records, workspaceIds, webhooks, nowMs);
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
     const advice =
@@ -73,6 +82,7 @@ export async function examineRecords(records: Records, secrets: OpeningSecrets, 
       ids,
     ),
     checkOpening(ofIdentities, assistants.flatMap(identitySecrets), secrets, ids),
+    ...deliveries,
   ];
 }
 

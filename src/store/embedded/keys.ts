@@ -103,6 +103,7 @@ export const delivery = (workspaceId: string, webhookId: string, id: string): st
   deliveries(workspaceId, webhookId) + part(id);
 /** The pending deliveries of all workspaces; each row has the key of its delivery. */
 export const dueDeliveries = 'delivery-due/';
+export const dueDeliveriesIn = (workspaceId: string): string => `${dueDeliveries}${part(workspaceId)}/`;
 /** The pending deliveries of a webhook, in the order in which they are due. */
 export const dueOfWebhook = (workspace: string, webhook: string): string => `${dueDeliveries}${workspace}/${webhook}/`;
 export const dueDelivery = ({

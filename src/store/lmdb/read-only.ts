@@ -7,6 +7,7 @@ import { open } from 'lmdb';
 import type { Clock } from '../../base/clock.ts';
 import type { Records } from '../store.ts';
 import { EmbeddedCatalog } from '../embedded/catalog.ts';
+import { examinedDeliveries } from '../embedded/deliveries.ts';
 import { EmbeddedBudgets } from '../embedded/budgets.ts';
 import { EmbeddedLimits } from '../embedded/limits.ts';
 import { Memories } from '../embedded/memories.ts';
@@ -60,7 +61,11 @@ export const readFolder = <T>(folder: string, run: (records: Records) => Promise
         new EmbeddedLimits(batcher, new EmbeddedBudgets(batcher)),
         webhooks,
       );
-      return await run({ catalog: new EmbeddedCatalog(batcher, new Notices(), webhooks, () => []), sessions });
+      return await run({
+        catalog: new EmbeddedCatalog(batcher, new Notices(), webhooks, () => []),
+        sessions,
+        deliveries: (workspaceId) => examinedDeliveries(batcher, workspaceId),
+      });
     } finally {
       await batcher.close();
     }

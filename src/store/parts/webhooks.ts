@@ -32,6 +32,16 @@ export interface StoredDelivery extends WebhookDelivery {
   readonly sourceId: string;
 }
 
+/** A delivery as an examination finds it, sound or damaged. */
+export interface ExaminedDelivery {
+  readonly webhookId: string;
+  readonly id: string;
+  /** The record as it is stored, of any shape; null if it is missing. */
+  readonly record: unknown;
+  /** Time in milliseconds from which claims find the delivery; null if they do not find it. */
+  readonly dueMs: number | null;
+}
+
 export interface ClaimDeliveries {
   readonly owner: string;
   readonly nowMs: number;

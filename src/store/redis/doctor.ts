@@ -10,6 +10,7 @@ import type { Records } from '../store.ts';
 import { RedisCatalog } from './catalog.ts';
 import { isCluster } from './connection.ts';
 import { clusterState, replicasOf, slotsClosed } from './doctor/cluster.ts';
+import { examinedDeliveries } from './doctor/deliveries.ts';
 import type { Node, Timing } from './doctor/node.ts';
 import { permissions } from './doctor/permissions.ts';
 import { reach } from './doctor/reach.ts';
@@ -189,7 +190,11 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
     await link.open();
     const catalog = new RedisCatalog(link, roots, ids, new Registry(link, roots, clock, 'calling'));
     const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
-    return await records({ catalog, sessions });
+    return await records({
+      catalog,
+      sessions,
+      deliveries: (workspaceId) => examinedDeliveries(link, roots, workspaceId),
+    });
   } catch (error) {
     return [
       check(

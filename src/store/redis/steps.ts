@@ -187,6 +187,7 @@ export const steps = {
   'fail-deliveries': ['webhook', 'limit'],
   'list-deliveries': ['webhook'],
   'retry-delivery': ['webhook', 'id', 'nowMs'],
+  'examine-deliveries': ['webhook', 'after', 'count'],
   'find-overdue': ['time', 'limit', 'count'],
   'read-time': [],
   'note-time': ['correction', 'gap', 'trust'],
@@ -271,6 +272,7 @@ interface Answers {
   'fail-deliveries': number;
   'list-deliveries': Buffer[];
   'retry-delivery': [event: Buffer, state: Buffer] | null;
+  'examine-deliveries': [ids: number, rows: (Buffer | null)[]];
   'find-overdue': [filling: number, sessions: Buffer[]];
   'read-time': number;
 }
