@@ -1,6 +1,6 @@
 /** The dashboard and the alerts in `deploy/`, against the metrics of a running server. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -89,6 +89,32 @@ t.test(
     for (const name of names) t.ok(docs.includes(`\`${name}\``), name);
   },
 );
+
+/** Metrics that no panel and no alert has, each with the reason. */
+const elsewhere: Readonly<Record<string, string>> = {
+  parley_call_heard_total: 'ways in which calls were heard, which differ by voice and not by time',
+  parley_call_interruptions_total: 'interruptions, which people make',
+  parley_utterances_total: 'utterances, which people make',
+  parley_voice_final_wait_seconds: 'a part of the time from voice to voice',
+  parley_voice_process_endings_total: 'ends of voice processes, which are replaced by themselves',
+  parley_voice_real_time_factor: 'the cause of the busy share of the voice processes',
+  parley_voice_rung: 'the effect of the busy share of the voice processes',
+  parley_voice_sockets: 'sockets of calls and of transcription, as the calls by their state',
+  parley_voice_waiting: 'the cause of the time from voice to voice',
+};
+
+t.test('each metric of the source is on the dashboard, in an alert, or left out for a reason', async (t) => {
+  const folder = fileURLToPath(new URL('../../src/metrics', import.meta.url));
+  const named = new Set<string>();
+  for (const path of readdirSync(folder, { recursive: true, encoding: 'utf8' }))
+    if (path.endsWith('.ts'))
+      for (const [, name] of readFileSync(join(folder, path), 'utf8').matchAll(/'(parley_\w+)'/g)) named.add(name!);
+  t.ok(named.size > 30, 'the metrics are found');
+  const exprs = [...targets.map(({ expr }) => expr), ...alerts].join('\n');
+  const isShown = (name: string): boolean => new RegExp(`\\b${name}(?:_bucket|_sum|_count)?\\b`).test(exprs);
+  const unshown = [...named].filter((name) => !isShown(name));
+  t.same(unshown.toSorted(), Object.keys(elsewhere).toSorted());
+});
 
 const promtool = spawnSync('promtool', ['--version']).error === undefined;
 t.test('promtool accepts the alerts', { skip: !promtool && 'promtool is not installed' }, async (t) => {
