@@ -54,13 +54,24 @@ const head = (language: Language, title: string, { style }: Built, attributes = 
 <link rel="stylesheet" href="/link/${style}">
 `;
 
-/** The page of a conversation; `voice` where the assistant's is on. */
-export function conversationPage(language: Language, voice: boolean, built: Built): string {
+/** The differences between the pages of conversations in one language. */
+export interface PageKind {
+  /** Whether the assistant's voice is on. */
+  readonly voice: boolean;
+  /** Whether only visitors whom the site has signed in may begin. */
+  readonly identityRequired: boolean;
+}
+
+export function conversationPage(language: Language, { voice, identityRequired }: PageKind, built: Built): string {
   const { conversation, needsScript } = wordsOf[language];
   const modules = [...built.first, built.words[language]]
     .map((name) => `<link rel="modulepreload" href="/link/${name}">\n`)
     .join('');
-  return `${head(language, conversation, built, voice ? ` data-voice="/link/${built.worklet}"` : '')}${modules}<script type="module" src="/link/${built.script}"></script>
+  const attributes = [
+    voice ? ` data-voice="/link/${built.worklet}"` : '',
+    identityRequired ? ' data-identity="required"' : '',
+  ].join('');
+  return `${head(language, conversation, built, attributes)}${modules}<script type="module" src="/link/${built.script}"></script>
 </head>
 <body><noscript><main class="alone"><p>${needsScript}</p></main></noscript></body>
 </html>

@@ -32,6 +32,8 @@ export interface FrameQuery {
   accent?: string;
   /** `1`: the site keeps what `remember` says, and `remembered` comes first. */
   remember?: '1';
+  /** `1`: an `identity` comes, and no conversation is shown before. The identity itself is in no address. */
+  identity?: '1';
 }
 
 export type ToFrame =
@@ -49,6 +51,8 @@ export type ToFrame =
    * field of the assistant's are ignored.
    */
   | { type: 'visitor'; fields: Record<string, string | number | boolean> }
+  /** The JWT in which the site says who the visitor is (contract 23); '' for nobody. */
+  | { type: 'identity'; token: string }
   /** A new conversation, as the page's own button begins one. */
   | { type: 'new' }
   /** The value that the site has kept of the last `remember`; undefined for none. */

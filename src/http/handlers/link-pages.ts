@@ -6,7 +6,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { namesHtml, weighted } from './accept.ts';
 import { Failure } from '../../base/errors.ts';
 import type { RequestHead, ResponseHeaders } from '../../base/edge.ts';
-import { conversationPage, policyOf, refusedPage, unknownPage, type Built } from '../link-pages.ts';
+import { conversationPage, policyOf, refusedPage, unknownPage, type Built, type PageKind } from '../link-pages.ts';
 import { languageOf, languages, type Language } from '../../pages/words.ts';
 import { lists, policySource } from '../../base/origin.ts';
 import { assetHeaders, builtFolder } from '../pages.ts';
@@ -37,24 +37,20 @@ function linkBuild(): LinkBuild {
   return known;
 }
 
-/** The pages requested so far, with and without voice, by language. */
-const pages: Readonly<Record<'silent' | 'voiced', Map<Language, StaticFile>>> = {
-  silent: new Map(),
-  voiced: new Map(),
-};
+/** The pages requested so far, by language and kind. */
+const pages = new Map<string, StaticFile>();
 
 /**
  * Made and compressed at the first request for it: one takes a millisecond or two, all of them together would hold up
  * the turns of others.
  */
-function pageOf(language: Language, voice: 'silent' | 'voiced'): StaticFile {
-  let page = pages[voice].get(language);
+function pageOf(language: Language, kind: PageKind): StaticFile {
+  const name = `${language} ${kind.voice} ${kind.identityRequired}`;
+  let page = pages.get(name);
   if (page === undefined) {
-    const text = conversationPage(language, voice === 'voiced', linkBuild().names);
-    pages[voice].set(
-      language,
-      (page = staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) })),
-    );
+    const text = conversationPage(language, kind, linkBuild().names);
+    page = staticFile(type, Buffer.from(text), { br: brotliCompressSync(text), gzip: gzipSync(text) });
+    pages.set(name, page);
   }
   return page;
 }
@@ -143,14 +139,11 @@ const htmlReply = (status: number, page: string, frameAncestors: string | null):
 
 function conversation(
   request: Request<NobodyCaller, PageQuery>,
-  { channels }: Assistant,
+  { channels, link }: Assistant,
   frameAncestors: string,
 ): Reply {
-  return fileReply(
-    pageOf(languageFor(request), channels.voice ? 'voiced' : 'silent'),
-    request.head,
-    headersFor(frameAncestors),
-  );
+  const kind = { voice: channels.voice, identityRequired: link?.identityRequired ?? false };
+  return fileReply(pageOf(languageFor(request), kind), request.head, headersFor(frameAncestors));
 }
 
 /** Scripts and styles of the page. Their names have the digest of their content. */

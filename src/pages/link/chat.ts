@@ -34,6 +34,19 @@ export interface Scene {
   readonly begun: boolean;
 }
 
+/** The visitor as the site has named him or her, and whether there is a conversation to show. */
+export interface Admission {
+  /** The site's JWT; null without one. */
+  readonly identity: string | null;
+  /** The visitor whom it names; null for anybody. */
+  readonly signed: Visitor | null;
+  /**
+   * Present while there is no conversation: `asked` until the service has said who the visitor is, else the reason. Null
+   * for a conversation.
+   */
+  readonly shut: 'asked' | Trouble | null;
+}
+
 export interface ChatListener {
   changed(): void;
   /** A reply has come to its end. */
@@ -44,6 +57,8 @@ export interface ChatListener {
    */
   returned(text: string, field: string | null): void;
   failed(error: Error): void;
+  /** The visitor asks for another attempt while there is no conversation. */
+  retried(): void;
 }
 
 export interface ChatOptions {
@@ -53,6 +68,7 @@ export interface ChatOptions {
   readonly host: string | null;
   readonly memory: Memories;
   readonly listener: ChatListener;
+  readonly admission: Admission;
   /** Returns the fields that the visitor has filled in. */
   fields(): VisitorFields;
 }
@@ -64,9 +80,11 @@ const retryMs = [2000, 4000, 8000, 15_000, 30_000];
 const gone = new Set(['session_not_found', 'invalid_token']);
 const over = new Set(['session_ended', 'session_expired']);
 const closed = new Set(['assistant_disabled', 'assistant_not_published', 'assistant_not_found']);
+const noMemory: Memories = { changed() {}, arrived() {}, read: () => null, write() {} };
+const nobody: ChatListener = { changed() {}, replied() {}, returned() {}, failed() {}, retried() {} };
 
 export class Chat {
-  readonly #options: ChatOptions;
+  #options: ChatOptions;
   parley: Parley;
   /** The greeting of a session that was opened here, if it was not known before. */
   #greeted: readonly ConversationMessage[] = nothing;
@@ -86,17 +104,19 @@ export class Chat {
   #stale = false;
   #retries = 0;
   #cancelRetry: (() => void) | null = null;
+  #unwatch = (): void => {};
 
   constructor(options: ChatOptions) {
     this.#options = options;
-    const { memory } = options;
-    const remembered = memory.read();
-    const known = remembered !== null && remembered.visitor.expires_at * 1000 > now() ? remembered : null;
-    this.parley = this.#client((this.#visitor = known?.visitor ?? null));
+    const { memory, admission } = options;
+    if (admission.shut !== null) this.#options = { ...options, memory: noMemory };
+    const known = this.#remembered();
+    this.parley = this.#client((this.#visitor = known?.visitor ?? admission.signed));
+    if (admission.shut !== null) return;
     memory.changed = () => this.#noteOther();
     // The conversation was read before the message of the other tab had arrived.
     memory.arrived = () => void (this.#delivering || this.#talk?.refresh());
-    onWake(() => {
+    this.#unwatch = onWake(() => {
       // An attempt under way may have begun earlier, and fail: the next one follows soon.
       this.#retries = 0;
       if (this.#cancelRetry !== null) void this.retry();
@@ -105,6 +125,15 @@ export class Chat {
   }
 
   get scene(): Scene {
+    const { shut } = this.#options.admission;
+    if (shut !== null)
+      return {
+        status: shut === 'asked' || shut.kind !== 'failed' ? 'loading' : 'over',
+        messages: this.#greeting(),
+        approvals: nothing,
+        trouble: shut === 'asked' ? null : shut,
+        begun: false,
+      };
     const {
       status = 'idle',
       messages = this.#greeting(),
@@ -151,6 +180,7 @@ export class Chat {
 
   /** Retries after a failure: reads the conversation again, and sends a message that had not arrived. */
   async retry(): Promise<void> {
+    if (this.#options.admission.shut !== null) return this.#options.listener.retried();
     this.#cancelRetry?.();
     this.#cancelRetry = null;
     this.#stale = this.#delivering;
@@ -182,6 +212,19 @@ export class Chat {
     this.#options.listener.changed();
   }
 
+  /** The signed visitor is the same, with a fresh token. */
+  renewed(admission: Admission): void {
+    this.#options = { ...this.#options, admission };
+    this.parley = this.#client((this.#visitor = admission.signed));
+  }
+
+  /** Drops the conversation here: another chat takes its place, and this one reports and stores nothing more. */
+  leave(): void {
+    this.#options = { ...this.#options, memory: noMemory, listener: nobody };
+    this.#unwatch();
+    this.#forget();
+  }
+
   /** Resolves with the session, which is opened if needed, for calls other than a message. Rejects if opening fails. */
   async session(): Promise<string> {
     if (this.#session !== null) return this.#session;
@@ -192,7 +235,7 @@ export class Chat {
   }
 
   #client(visitor: Visitor | null): Parley {
-    const { url, link, host } = this.#options;
+    const { url, link, host, admission } = this.#options;
     const onVisitor = (visitor: Visitor): void => {
       this.#visitor = visitor;
       this.#remember();
@@ -200,7 +243,7 @@ export class Chat {
     return new Parley({
       url,
       clock: wallClock,
-      link: { slug: link.slug, visitor, onVisitor, ...(host !== null && { host }) },
+      link: { slug: link.slug, visitor, onVisitor, identity: () => admission.identity, ...(host !== null && { host }) },
       onRetry: ({ error, waitMs }) => this.#noteRetry(error, waitMs),
     });
   }
@@ -217,7 +260,7 @@ export class Chat {
   #noteOther(): void {
     if (this.#session !== null) return this.#remember();
     if (this.#pending !== null || this.#delivering) return;
-    const found = this.#options.memory.read(true);
+    const found = this.#mine(this.#options.memory.read(true));
     if (found === null) return;
     this.parley = this.#client((this.#visitor = found.visitor));
     this.#goOn({ ...found, pending: null });
@@ -405,10 +448,34 @@ export class Chat {
     this.#remember();
   }
 
-  /** Remembers the session, if there is one. */
+  /** The stored conversation of this visitor. Forgets another one where the site has said who the visitor is. */
+  #remembered(): Remembered | null {
+    const { memory, admission } = this.#options;
+    const found = memory.read();
+    const mine = this.#mine(found);
+    if (mine !== null || found === null || admission.signed === null) return mine;
+    memory.write(null);
+    // A tab may have had its own in front of the one that all tabs have.
+    return this.#mine(memory.read());
+  }
+
+  /** A stored conversation, if it is this visitor's. */
+  #mine(found: Remembered | null): Remembered | null {
+    if (found === null) return null;
+    const { signed } = this.#options.admission;
+    if (signed !== null) return found.visitor.id === signed.id ? { ...found, visitor: signed } : null;
+    return found.visitor.token !== '' && found.visitor.expires_at * 1000 > now() ? found : null;
+  }
+
+  /**
+   * Remembers the session, if there is one. A signed visitor's is stored without token and text: the next
+   * person at the browser cannot read it.
+   */
   #remember(): void {
-    const { memory } = this.#options;
-    if (this.#session === null || this.#visitor === null) memory.write(null);
-    else memory.write({ visitor: this.#visitor, session: this.#session, pending: this.#pending });
+    const { memory, admission } = this.#options;
+    const [visitor, session, pending] = [this.#visitor, this.#session, this.#pending];
+    if (session === null || visitor === null) memory.write(null);
+    else if (admission.signed === null) memory.write({ visitor, session, pending });
+    else memory.write({ visitor: { ...visitor, token: '' }, session, pending: null });
   }
 }

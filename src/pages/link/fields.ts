@@ -28,12 +28,16 @@ const email = /^[^\s@]+@[^\s@]+$/;
 
 export class Fields {
   readonly element: HTMLElement;
+  /** Whether there is nothing to ask for. */
+  isSettled = false;
   readonly #words: FieldWords;
-  readonly #rows: readonly Row[];
+  readonly #all: readonly Row[];
+  /** The fields that are asked for. */
+  #rows: readonly Row[];
 
   constructor({ fields, language, element, done }: FieldsOptions) {
     const words = (this.#words = fieldWords[language]);
-    this.#rows = fields.map((field, index) => row(field, index, element));
+    this.#rows = this.#all = fields.map((field, index) => row(field, index, element));
     this.element = element(
       'form',
       { id: 'fields', noValidate: true, 'aria-label': words.beforehand },
@@ -87,6 +91,13 @@ export class Fields {
       else input.value = String(value);
       if (touched) input.dataset['touched'] = '';
     }
+  }
+
+  /** Leaves out the fields that the site has signed: the service takes them from the token. */
+  settle(signed: VisitorFields): void {
+    for (const { field, input } of this.#all) input.parentElement!.hidden = Object.hasOwn(signed, field.name);
+    this.#rows = this.#all.filter(({ field }) => !Object.hasOwn(signed, field.name));
+    this.isSettled = this.#rows.length === 0;
   }
 
   #faultOf({ type, required }: VisitorField, input: HTMLInputElement): string {

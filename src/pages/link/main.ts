@@ -1,14 +1,16 @@
 /**
  * The link's page: reads its address, requests the assistant's public description, and shows the conversation with it.
  */
-import type { Link } from '../../client/types.ts';
+import type { Link, Visitor } from '../../client/types.ts';
 import { ConnectionError } from '../../client/failure.ts';
 import { Parley } from '../../client/parley.ts';
+import type { ParleyError } from '../../client/failure.ts';
 import type { FrameMode, ToFrame } from '../messages.ts';
 import { directionOf, languageOf, type Language, type Words } from '../words.ts';
-import { Chat, type VisitorFields } from './chat.ts';
-import { after, now } from './clock.ts';
+import { Chat, type Admission, type VisitorFields } from './chat.ts';
+import { after, now, wallClock } from './clock.ts';
 import { element, iconButton } from '../dom.ts';
+import type { Identity } from './identity.ts';
 import { Memory, parsed, type Memories } from './memory.ts';
 import { Notice } from './notice.ts';
 import { openFrame, type ParentFrame } from './parent.ts';
@@ -35,6 +37,9 @@ const slug = decodeURIComponent(location.pathname.split('/')[2] ?? '');
 /** The site around the page; opened by itself the frame's page is the link's. */
 const host = window.parent === window ? null : query.get('host');
 const worklet = root.dataset['voice'];
+/** Whether the assistant admits only visitors whom the site has signed in. */
+const isIdentityRequired = root.dataset['identity'] === 'required';
+const codeRetryMs = 2000;
 
 class Page {
   readonly #link: Link;
@@ -48,6 +53,16 @@ class Page {
   #focuses = host === null;
   #unread = 0;
   #prefilled: VisitorFields = {};
+  #admission: Admission = {
+    identity: null,
+    signed: null,
+    shut: isIdentityRequired || (host !== null && query.has('identity')) ? 'asked' : null,
+  };
+  /** Fields that the site has signed. */
+  #signedFields: VisitorFields = {};
+  /** The token that the site has sent last. */
+  #token = '';
+  #identity: Promise<Identity> | null = null;
   #memory: Memories = new Memory([slug, host ?? ''].join(' ').trim());
   /** Called with what the site has kept. */
   #remembered: (value: string | undefined) => void = () => {};
@@ -68,6 +83,7 @@ class Page {
         this.#memory = new SiteMemory(await remembered, parsed, (value) => frame.post({ type: 'remember', value }));
       }
     }
+    if (isIdentityRequired && !query.has('identity')) void this.#identify('');
     await this.#show();
     document.title = this.#link.name;
     document.addEventListener('keydown', (event) => {
@@ -85,6 +101,7 @@ class Page {
       host,
       memory: this.#memory,
       fields: () => this.#view!.fields?.values ?? {},
+      admission: this.#admission,
       listener: {
         changed: () => this.#view?.changed(),
         replied: (message) => {
@@ -92,10 +109,68 @@ class Page {
           if (!this.#open) this.#count(this.#unread + 1);
         },
         returned: (text, field) => this.#view?.returned(text, field),
-        failed: (error) => this.#frame?.post({ type: 'error', code: (error as { code?: string | null }).code ?? null }),
+        failed: (error) => {
+          const { code = null } = error as Partial<ParleyError>;
+          if (code === 'invalid_token') void this.#identify(this.#token, true);
+          else this.#frame?.post({ type: 'error', code });
+        },
+        retried: () => void this.#identify(this.#token, true),
       },
     });
     return this.#chat;
+  }
+
+  /** Takes what the site says of the visitor; `again`: the service may say something else by now. */
+  async #identify(token: string, again = false): Promise<void> {
+    this.#token = token;
+    // Code that is still to come hides no conversation.
+    if (token !== '' && this.#identity === null) this.#admit({ ...this.#admission, shut: 'asked' });
+    this.#identity ??= import('./identity.ts').then(({ Identity }) => {
+      const options = { slug, isRequired: isIdentityRequired, memory: () => this.#memory, after, now };
+      return new Identity({
+        ...options,
+        language: () => this.#language,
+        admission: () => this.#admission,
+        ask: (token) => this.#visitorOf(token),
+        admit: (admission, fields) => this.#admit(admission, fields),
+        report: (code, hint) => this.#frame?.post({ type: 'error', code, ...(hint !== null && { hint }) }),
+      });
+    });
+    try {
+      (await this.#identity).identify(this.#token, again);
+    } catch {
+      this.#identity = null;
+      after(codeRetryMs, () => void this.#identify(this.#token, again));
+    }
+  }
+
+  #visitorOf(identity: string | null): Promise<Visitor> {
+    const link = { slug, identity: () => identity, ...(host !== null && { host }) };
+    return new Parley({ url: location.origin, clock: wallClock, link }).visitor();
+  }
+
+  /** Shows the conversation of another visitor, or none. Nothing of the one before stays, nor what he or she typed. */
+  #admit(admission: Admission, fields: VisitorFields = {}): void {
+    const before = this.#admission;
+    this.#admission = admission;
+    this.#signedFields = fields;
+    if (before.shut === null && admission.shut === null && before.signed?.id === admission.signed?.id) {
+      if (admission.signed !== null) this.#chat?.renewed(admission);
+      return;
+    }
+    this.#chat?.leave();
+    this.#chat = null;
+    if (before.shut !== null) {
+      this.#view?.fields?.settle(fields);
+      return this.#view?.changed();
+    }
+    this.#prefilled = {};
+    if (this.#unread > 0) this.#count(0);
+    const hadFocus = document.hasFocus();
+    this.#view?.quiet();
+    this.#view = null;
+    document.body.replaceChildren();
+    void this.#show().then(() => hadFocus && this.#view?.focus());
   }
 
   /** Draws the page in its language, again when the language changes. */
@@ -125,6 +200,7 @@ class Page {
     this.#view = view;
     view.mode = this.#mode;
     view.fields?.prefill(this.#prefilled);
+    view.fields?.settle(this.#signedFields);
     document.body.replaceChildren(view.element);
     if (draft !== undefined) view.draft = draft;
     view.changed();
@@ -146,6 +222,8 @@ class Page {
       case 'visitor':
         this.#prefilled = { ...this.#prefilled, ...message.fields };
         return this.#view?.fields?.prefill(this.#prefilled);
+      case 'identity':
+        return this.#identify(String(message.token));
       case 'new':
         return this.#view?.begin();
       case 'remembered':

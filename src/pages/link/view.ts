@@ -132,7 +132,10 @@ export class View {
 
   /** Focuses the first element to fill in: the first field, or the text field. */
   focus(): void {
-    (this.element.querySelector<HTMLInputElement>('#fields:not([hidden]) input') ?? this.composer.input).focus();
+    (
+      this.element.querySelector<HTMLInputElement>('#fields:not([hidden]) :not([hidden]) > input') ??
+      this.composer.input
+    ).focus();
   }
 
   get draft(): UnsentInput {
@@ -243,7 +246,9 @@ export class View {
     this.#messages.show(messages);
     this.#ask(approvals);
     const form = this.fields?.element ?? null;
-    if (form !== null) form.hidden = begun || status === 'busy' || link.status === 'closed';
+    if (form !== null)
+      form.hidden =
+        begun || status === 'busy' || status === 'over' || link.status === 'closed' || this.fields!.isSettled;
     this.#empty.hidden = messages.length > 0 || status !== 'idle' || form?.hidden === false || link.status === 'closed';
     this.composer.busy = status === 'busy';
     this.composer.element.hidden = status === 'over' || (link.status === 'closed' && !begun);

@@ -10,6 +10,8 @@ export interface Controlled {
 
 interface Api {
   (...call: unknown[]): void;
+  /** Says to the first widget who the visitor is; to all widgets that nobody is signed in. */
+  identify?: (token?: string | null) => void;
   /** Calls that came before the first widget. */
   q?: ArrayLike<unknown>[];
   widgets?: Controlled[];
@@ -33,6 +35,7 @@ function makeApi(waiting: ArrayLike<unknown>[]): Api {
     }
   };
   api.widgets = widgets;
+  api.identify = (token) => api(token ? 'identify' : '*.identify', token);
   return api;
 }
 

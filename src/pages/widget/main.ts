@@ -15,6 +15,8 @@ for (const { attributes, src } of (own
   // Tag managers drop attributes and keep the address. A site may have put properties on `Object.prototype`: a spread
   // `dataset` would throw.
   const settings = bare(Object.fromEntries(new URL(src).searchParams)) as Settings & Record<string, string>;
+  // Addresses are logged and kept in histories.
+  delete settings.identity;
   for (const { name, value } of attributes) settings[name.slice(5) as 'slug'] = value;
   const { slug } = settings;
   const begin = (): void =>

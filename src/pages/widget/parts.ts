@@ -28,6 +28,8 @@ export interface Settings {
   readonly inline?: string;
   /** Present, and neither `0` nor `false`: the site's storage keeps the conversation. */
   readonly remember?: string;
+  /** The JWT in which the site says who the visitor is. */
+  identity?: string;
 }
 
 /** Listens until the widget is destroyed. */

@@ -20,13 +20,21 @@ export interface Stage {
    * was in it.
    */
   view(takesFocus?: boolean): void;
+  /** Sends who the visitor is; nobody without a token. */
+  identify(token?: string | null): void;
   /** After a reload the conversation is open where it was. */
   isBack(): boolean;
 }
 
 /** The frame's address, with the settings that hold from the first paint on. */
-function withQuery(page: URL, mode: string, { locale: lang, theme: scheme, accent }: Settings, remember: string): URL {
-  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent, remember }))
+function withQuery(
+  page: URL,
+  mode: string,
+  { locale: lang, theme: scheme, accent, identity: token }: Settings,
+  remember: string,
+): URL {
+  const identity = token && '1';
+  for (const [name, value] of Object.entries({ host: location.origin, mode, lang, scheme, accent, remember, identity }))
     if (value) page.searchParams.set(name, value);
   return page;
 }
@@ -89,6 +97,10 @@ export function makeStage(
     },
     toggle: () => (stage.isOpen ? stage.close() : stage.open()),
     send: frame.send,
+    identify(token) {
+      settings.identity = `${token || ''}`;
+      frame.send({ type: 'identity', token: settings.identity });
+    },
     view(takesFocus = hasFocus()) {
       const { isOpen } = stage;
       const mode = modeOf();
@@ -105,5 +117,6 @@ export function makeStage(
     isBack,
   };
   stage.view();
+  if (settings.identity) stage.identify(settings.identity);
   return stage;
 }

@@ -64,6 +64,11 @@ export function makeWidget(settings: Settings, page: URL, widgets: Controlled[],
     new: () => stage.send({ type: 'new' }),
     visitor: (fields: Record<string, string>) =>
       stage.send({ type: 'visitor', fields: (known = { ...known, ...fields }) }),
+    identify(token?: string | null) {
+      // The known fields may be another person's.
+      stage.send({ type: 'visitor', fields: (known = {}) });
+      stage.identify(token);
+    },
     locale: (lang: string) => stage.send({ type: 'locale', lang }),
     theme: (theme: object) => stage.send(paint(theme)),
     on: (name: string, handler: EventListener) => host.addEventListener(name, handler),
