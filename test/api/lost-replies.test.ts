@@ -35,11 +35,11 @@ async function open(t: Test): Promise<World> {
   return { lossy, sound, way, key: sound.key };
 }
 
-/** Loses all answers from the next time that a step is sent, although the step arrives. */
-const stallAt = (way: Way, step: ScriptName): Promise<void> =>
+/** Loses all answers from the next time that a step of a session is sent, although the step arrives. */
+const stallAt = (way: Way, step: ScriptName, sessionId: string): Promise<void> =>
   new Promise((resolve) => {
     way.onThere = (bytes) => {
-      if (!bytes.includes(scripts[step].digest)) return;
+      if (!bytes.includes(scripts[step].digest) || !bytes.includes(sessionId)) return;
       way.stall(['back']);
       resolve();
     };
@@ -79,7 +79,7 @@ async function refusedLate(t: Test, { lossy, sound, way, key }: World, step: Scr
   const before = await turnsOf(sound, key);
   for (const [index, { id }] of sessions.entries()) {
     const ask = { key, headers: { 'idempotency-key': `${step} again ${index}` } };
-    const stalled = stallAt(way, step);
+    const stalled = stallAt(way, step, id);
     const refusal = sayInVain(lossy, id, 'Hello', ask);
     await stalled;
     refused(t, await refusal, 503, 'api_error');
@@ -107,7 +107,7 @@ async function endedLate(t: Test, { lossy, sound, way, key }: World): Promise<vo
   const assistant = await synthetic(sound, 'tokens=5,delay_ms=20');
   const { id } = await sound.session(assistant.id);
   const [turns, errors] = [await turnsOf(sound, key), await givenUp(lossy, 'finishTurn')];
-  const stalled = stallAt(way, 'finish-turn');
+  const stalled = stallAt(way, 'finish-turn', id);
   const stream = await say(lossy, id, 'Hello', { key });
   await stalled;
   await until(async () => (await givenUp(lossy, 'finishTurn')) > errors);
@@ -130,7 +130,7 @@ async function silence(t: Test, { lossy, sound, way, key }: World): Promise<void
   const stream = await say(lossy, id, 'Hello', { key });
   const first = (await stream.next())!;
   const second = (await stream.next())!;
-  const stalled = stallAt(way, 'append-output');
+  const stalled = stallAt(way, 'append-output', id);
   await stalled;
   await until(async () => (await givenUp(lossy, 'appendOutput')) > errors);
   way.mend();
