@@ -4,11 +4,8 @@
  */
 import { parsePattern, partsOf, type Pattern } from './pattern.ts';
 
-/** Tries what follows from a position on; returns whether it matches. */
-type Next = (at: number) => boolean;
-
-/** A compiled part of a pattern: tries it at a position, and what follows behind it. */
-type Part = (at: number, next: Next) => boolean;
+/** A compiled part of a pattern with all that follows it: tries them from a position; returns whether they match. */
+type Part = (at: number) => boolean;
 
 /** Thrown when the steps exceed the bound. */
 const exhausted = new Error('too many steps');
@@ -18,7 +15,7 @@ export class StepMatcher {
   readonly #expression: RegExp;
   readonly #part: Part;
   /** A number for each character that was seen: a set is then a list of what it takes. */
-  readonly #numbers = new Map<string, number>();
+  readonly #numbers = new Map<number, number>();
   readonly #characters: string[] = [];
   /** The groups that a reference repeats. */
   readonly #wanted: ReadonlySet<number>;
@@ -32,17 +29,24 @@ export class StepMatcher {
     this.#expression = expression;
     this.pattern = parsePattern(expression.source, expression.flags);
     this.#wanted = referencesIn(this.pattern);
-    this.#part = this.#compile(this.pattern, false);
+    this.#part = this.#compile(this.pattern, false, (end) => ((this.#end = end), true));
   }
 
   /** The characters of a text, as the expression takes them one by one, each as its number. */
   #numbersOf(text: string): number[] {
-    const characters = this.#expression.flags.includes('u') ? Array.from(text) : text.split('');
-    return characters.map((character) => {
-      let number = this.#numbers.get(character);
-      if (number === undefined) this.#numbers.set(character, (number = this.#characters.push(character) - 1));
-      return number;
-    });
+    const isUnicode = this.#expression.flags.includes('u');
+    const numbers: number[] = [];
+    for (let at = 0; at < text.length; at++) {
+      const code = isUnicode ? text.codePointAt(at)! : text.charCodeAt(at);
+      let number = this.#numbers.get(code);
+      if (number === undefined) {
+        number = this.#characters.push(String.fromCodePoint(code)) - 1;
+        this.#numbers.set(code, number);
+      }
+      numbers.push(number);
+      if (code > 0xffff) at++;
+    }
+    return numbers;
   }
 
   /** Whether a character is taken, by its number: `takes` says so, once for each. */
@@ -72,31 +76,36 @@ export class StepMatcher {
   /** The end of the match that begins there; null without one. */
   #matchAt(from: number): number | null {
     if (this.#wanted.size > 0) this.#captures.length = 0;
-    return this.#part(from, (end) => ((this.#end = end), true)) ? this.#end : null;
+    return this.#part(from) ? this.#end : null;
   }
 
   #step(): void {
     if (++this.#steps > this.#bound) throw exhausted;
   }
 
-  #compile(pattern: Pattern, backwards: boolean): Part {
+  #compile(pattern: Pattern, backwards: boolean, next: Part): Part {
     switch (pattern.type) {
       case 'set':
-        return this.#set(this.#numbered(this.takes(pattern.text)), backwards);
+        return this.#set(this.#numbered(this.takes(pattern.text)), backwards, next);
       case 'assertion':
-        return this.#assertion(pattern.text);
+        return this.#assertion(pattern.text, next);
       case 'look':
-        return this.#look(pattern);
+        return this.#look(pattern, next);
       case 'group':
-        return this.#group(pattern.index, this.#compile(pattern.inner, backwards), backwards);
+        return this.#group(pattern, backwards, next);
       case 'reference':
-        return this.#reference(pattern.index);
+        return this.#reference(pattern.index, next);
       case 'repeat':
-        return this.#repeat(pattern, backwards);
+        return this.#repeat(pattern, backwards, next);
       case 'sequence':
-        return this.#sequence(pattern.parts, backwards);
-      case 'choice':
-        return this.#choice(pattern.options, backwards);
+        return (backwards ? pattern.parts : pattern.parts.toReversed()).reduce(
+          (rest, part) => this.#compile(part, backwards, rest),
+          next,
+        );
+      case 'choice': {
+        const options = pattern.options.map((option) => this.#compile(option, backwards, next));
+        return (at) => options.some((option) => option(at));
+      }
     }
   }
 
@@ -111,15 +120,15 @@ export class StepMatcher {
     };
   }
 
-  #set(takes: (number: number) => boolean, backwards: boolean): Part {
-    return (at, next) => {
+  #set(takes: (number: number) => boolean, backwards: boolean, next: Part): Part {
+    return (at) => {
       this.#step();
       const place = backwards ? at - 1 : at;
       return place >= 0 && place < this.#text.length && takes(this.#text[place]!) && next(backwards ? at - 1 : at + 1);
     };
   }
 
-  #assertion(text: string): Part {
+  #assertion(text: string, next: Part): Part {
     const { multiline } = this.#expression;
     const isOfWord = this.#numbered((character) => /\w/.test(character));
     const isOfEnd = this.#numbered((character) => /[\n\r\u2028\u2029]/.test(character));
@@ -132,28 +141,38 @@ export class StepMatcher {
       '\\B': (at) => isWord(at - 1) === isWord(at),
     };
     const held = holds[text]!;
-    return (at, next) => (this.#step(), held(at) && next(at));
+    return (at) => (this.#step(), held(at) && next(at));
   }
 
-  #look({ behind, negated, inner }: Pattern & { type: 'look' }): Part {
-    const part = this.#compile(inner, behind);
-    return (at, next) => part(at, () => true) !== negated && next(at);
+  #look({ behind, negated, inner }: Pattern & { type: 'look' }, next: Part): Part {
+    const part = this.#compile(inner, behind, () => true);
+    return (at) => part(at) !== negated && next(at);
   }
 
-  #group(index: number | null, part: Part, backwards: boolean): Part {
-    if (index === null || !this.#wanted.has(index)) return part;
-    return (at, next) =>
-      part(at, (end) => {
-        const before = this.#captures[index];
-        this.#captures[index] = this.#text.slice(backwards ? end : at, backwards ? at : end);
-        if (next(end)) return true;
-        this.#captures[index] = before;
-        return false;
-      });
+  #group({ index, inner }: Pattern & { type: 'group' }, backwards: boolean, next: Part): Part {
+    if (index === null || !this.#wanted.has(index)) return this.#compile(inner, backwards, next);
+    // Position at which the group was entered last.
+    let entered = 0;
+    const part = this.#compile(inner, backwards, (end) => {
+      const start = entered;
+      const before = this.#captures[index];
+      this.#captures[index] = this.#text.slice(backwards ? end : start, backwards ? start : end);
+      if (next(end)) return true;
+      this.#captures[index] = before;
+      entered = start;
+      return false;
+    });
+    return (at) => {
+      const outer = entered;
+      entered = at;
+      if (part(at)) return true;
+      entered = outer;
+      return false;
+    };
   }
 
-  #reference(index: number): Part {
-    return (at, next) => {
+  #reference(index: number, next: Part): Part {
+    return (at) => {
       const wanted = this.#captures[index] ?? [];
       for (const [place, character] of wanted.entries()) {
         this.#step();
@@ -163,29 +182,60 @@ export class StepMatcher {
     };
   }
 
-  #repeat({ min, max, lazy, inner }: Pattern & { type: 'repeat' }, backwards: boolean): Part {
-    if (inner.type === 'set') return this.#repeatSet(this.#numbered(this.takes(inner.text)), min, max, lazy, backwards);
-    const part = this.#compile(inner, backwards);
-    const again = (at: number, count: number, next: Next): boolean => {
-      this.#step();
+  #repeat({ min, max, lazy, inner }: Pattern & { type: 'repeat' }, backwards: boolean, next: Part): Part {
+    if (inner.type === 'set')
+      return this.#repeatSet(this.#numbered(this.takes(inner.text)), { min, max, lazy, backwards }, next);
+    // Iterations that the loop has completed, and the position at which the last began. What fails puts them back.
+    let count = 0;
+    let began = -1;
+    const part = this.#compile(inner, backwards, (end) => {
       // An iteration that takes nothing ends the loop.
-      const more = (): boolean =>
-        count < max && part(at, (end) => (end !== at || count < min) && again(end, count + 1, next));
-      if (count < min) return more();
-      return lazy ? next(at) || more() : more() || next(at);
+      if (end === began && count >= min) return false;
+      const completed = count;
+      const start = began;
+      count++;
+      if (again(end)) return true;
+      count = completed;
+      began = start;
+      return false;
+    });
+    const more = (at: number): boolean => {
+      if (count >= max) return false;
+      const before = began;
+      began = at;
+      if (part(at)) return true;
+      began = before;
+      return false;
     };
-    return (at, next) => again(at, 0, next);
+    const again = (at: number): boolean => {
+      this.#step();
+      if (count < min) return more(at);
+      return lazy ? next(at) || more(at) : more(at) || next(at);
+    };
+    return (at) => {
+      const outerCount = count;
+      const outerBegan = began;
+      count = 0;
+      if (again(at)) return true;
+      count = outerCount;
+      began = outerBegan;
+      return false;
+    };
   }
 
   /** The same for a set alone, without a stack as deep as the text is long. */
-  #repeatSet(takes: (number: number) => boolean, min: number, max: number, lazy: boolean, backwards: boolean): Part {
+  #repeatSet(
+    takes: (number: number) => boolean,
+    { min, max, lazy, backwards }: { min: number; max: number; lazy: boolean; backwards: boolean },
+    next: Part,
+  ): Part {
     const step = backwards ? -1 : 1;
     const isTaken = (at: number): boolean => {
       this.#step();
       const place = backwards ? at - 1 : at;
       return place >= 0 && place < this.#text.length && takes(this.#text[place]!);
     };
-    return (from, next) => {
+    return (from) => {
       let at = from;
       let count = 0;
       while (count < min || (!lazy && count < max)) {
@@ -208,19 +258,6 @@ export class StepMatcher {
       }
       return false;
     };
-  }
-
-  #sequence(parts: readonly Pattern[], backwards: boolean): Part {
-    const compiled = parts.map((part) => this.#compile(part, backwards));
-    if (backwards) compiled.reverse();
-    const from = (index: number, at: number, next: Next): boolean =>
-      index === compiled.length ? next(at) : compiled[index]!(at, (end) => from(index + 1, end, next));
-    return (at, next) => from(0, at, next);
-  }
-
-  #choice(options: readonly Pattern[], backwards: boolean): Part {
-    const compiled = options.map((option) => this.#compile(option, backwards));
-    return (at, next) => compiled.some((part) => part(at, next));
   }
 }
 
