@@ -90,6 +90,8 @@ const examples: Readonly<Record<string, Example>> = {
 await bundlePackages(['tap']);
 
 const quiet = { graceSeconds: 5, stderr: 'ignore' };
+/** A machine that is never idle. */
+const watchIdle = () => () => {};
 const never = (): Promise<void> => new Promise(() => {});
 
 /** Resolves once a file is there. */
@@ -255,7 +257,7 @@ t.test('the longest files begin, beside what leaves the cores room, and each run
       begun.push(name);
       return new Promise<void>((resolve) => running.set(name, resolve));
     },
-    { cores: 2 },
+    { cores: 2, watchIdle },
   );
   const end = async (name: string): Promise<string[]> => {
     running.get(name)!();
@@ -289,7 +291,7 @@ t.test('where files take more than they did, fewer run abreast', async (t) => {
       begun.push(name);
       return new Promise<number>((resolve) => ends.set(name, resolve));
     },
-    { cores: 2 },
+    { cores: 2, watchIdle },
   );
   const end = async (name: string, cpuSeconds: number): Promise<string> => {
     ends.get(name)!(cpuSeconds);
@@ -312,7 +314,7 @@ t.test('a slow machine runs fewer files abreast from the start', async (t) => {
   const over = runAll(
     jobs,
     ({ name }: { name: string }) => (begun.push(name), new Promise<void>((resolve) => ends.push(resolve))),
-    { slowness: 3, cores: 2 },
+    { slowness: 3, cores: 2, watchIdle },
   );
   t.same(begun, ['a']);
   while (begun.length < 3 || ends.length > 0) {
@@ -322,9 +324,42 @@ t.test('a slow machine runs fewer files abreast from the start', async (t) => {
   await over;
 });
 
+t.test('an idle core begins one more file with each look, except one that fills a core', async (t) => {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  let isWatched = true;
+  let look: (idleCores: number) => void = () => {};
+  const job = (name: string, cpuSeconds: number) => ({ name, seconds: 10, cpuSeconds });
+  const jobs = [job('a', 15), job('b', 15), job('c', 5), job('d', 5), job('e', 5)];
+  const over = runAll(
+    jobs,
+    ({ name }: { name: string }) => (begun.push(name), new Promise<void>((resolve) => ends.push(resolve))),
+    {
+      cores: 1.5,
+      watchIdle(call: (idleCores: number) => void) {
+        look = call;
+        return () => (isWatched = false);
+      },
+    },
+  );
+  t.same(begun, ['a']);
+  look(0.1);
+  t.same(begun, ['a'], 'a tenth of a core is too little');
+  look(0.5);
+  t.same(begun, ['a', 'c']);
+  look(0.5);
+  t.same(begun, ['a', 'c', 'd']);
+  while (begun.length < jobs.length || ends.length > 0) {
+    ends.shift()?.();
+    await new Promise(setImmediate);
+  }
+  await over;
+  t.equal(isWatched, false);
+});
+
 t.test('a run is expected to take as long as its work on all cores, and no less than its longest file', async (t) => {
   const job = (seconds: number, cpuSeconds: number) => ({ seconds, cpuSeconds });
   t.equal(secondsOf([job(100, 10), job(20, 20)], 1, 2), 100);
-  t.equal(secondsOf([job(100, 80), job(100, 80)], 2, 2), 200);
+  t.equal(secondsOf([job(100, 90), job(100, 90)], 2, 2), 200);
   t.equal(secondsOf([], 1, 2), 0);
 });
