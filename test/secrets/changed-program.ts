@@ -7,8 +7,8 @@ import { temporaryFolder, type Owner } from '../folders.ts';
 /** A place in the program, which must be there, and the code that replaces it. */
 export type Change = readonly [place: RegExp, code: string];
 
-/** The command of a server's program with one change. */
-export async function changedProgram(t: Owner, [place, code]: Change): Promise<string> {
+/** The command of a server's program with some changes. */
+export async function changedProgram(t: Owner, ...changes: readonly Change[]): Promise<string> {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   const folder = await temporaryFolder(t);
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -16,9 +16,12 @@ export async function changedProgram(t: Owner, [place, code]: Change): Promise<s
   for (const name of await readdir(join(root, 'dist')))
     if (name !== 'server.cjs' && name !== 'parley.mjs')
       await symlink(join(root, 'dist', name), join(folder, 'dist', name));
-  const program = await readFile(join(root, 'dist', 'server.cjs'), 'latin1');
-  if (program.match(place) === null) throw new Error(`the program has no ${String(place)}`);
-  await writeFile(join(folder, 'dist', 'server.cjs'), program.replace(place, code), 'latin1');
+  let program = await readFile(join(root, 'dist', 'server.cjs'), 'latin1');
+  for (const [place, code] of changes) {
+    if (!place.test(program)) throw new Error(`the program has no ${String(place)}`);
+    program = program.replace(place, code);
+  }
+  await writeFile(join(folder, 'dist', 'server.cjs'), program, 'latin1');
   await writeFile(join(folder, 'dist', 'parley.mjs'), await readFile(join(root, 'dist', 'parley.mjs')));
   return join(folder, 'dist', 'parley.mjs');
 }
