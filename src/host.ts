@@ -27,6 +27,7 @@ import { Turns } from './turn/turns.ts';
 import { Withdrawals } from './turn/withdrawals.ts';
 import type { Tracer } from './base/tracing.ts';
 import { Replies } from './host/replies.ts';
+import { SessionFollowers } from './host/session-followers.ts';
 import { Sockets } from './host/sockets.ts';
 import { Visitors } from './host/visitors.ts';
 import { Workspaces } from './host/workspaces.ts';
@@ -74,6 +75,7 @@ export class Host {
   readonly calls: Sockets<CallEvent, CallOutcome>;
   readonly replies: Replies;
   readonly visitors: Visitors;
+  readonly followers = new SessionFollowers();
   /**
    * Milliseconds for which a visitor's message takes a place: it outlasts the turn, or a visitor whose turn runs could
    * lose it.
@@ -193,7 +195,7 @@ export class Host {
 
   /** Begins to listen to other processes and to sweep, until `close`. Resolves after the first sweep; never rejects. */
   async start(): Promise<void> {
-    if (this.#store.leaseMs !== null) this.#listen();
+    this.#listen();
     this.feed.start();
     this.#deadlines.start();
     this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
@@ -213,6 +215,9 @@ export class Host {
   }
 
   #hear(notice: Notice): void {
+    if (notice.type === 'session.moved') return this.followers.wake(notice.sessionId);
+    // The only owner of a store has acted upon its own steps already.
+    if (this.#store.leaseMs === null) return;
     if (notice.type === 'turn.stop') {
       const runner = this.sessions.population.peek(notice.sessionId)?.runner;
       if (runner?.turnId === notice.turnId) void runner.stop(notice.reason);
@@ -222,12 +227,16 @@ export class Host {
     if (notice.type === 'erased') return this.#dropErased(notice);
     if (notice.type === 'missed') {
       this.remote.wakeAll();
+      this.followers.wakeAll();
       this.forgetCredentials();
       this.tools.forget();
       this.turns.forgetMessages();
     } else if (notice.kind === 'credential') this.forgetCredentials(notice.workspaceId, notice.id);
     else if (notice.kind === 'tool') this.tools.forget(notice.workspaceId, notice.id);
-    else if (notice.kind === 'workspace') this.forgetCredentials(notice.id);
+    else if (notice.kind === 'workspace') {
+      this.forgetCredentials(notice.id);
+      this.followers.wakeAll();
+    }
     for (const actors of [this.workspaces, this.assistants, this.keys]) {
       if (notice.type === 'missed') actors.doubtAll();
       else if (notice.kind === actors.kind) actors.doubt(notice.id);
@@ -310,6 +319,7 @@ export class Host {
     const removed = await this.workspaces.remove(id, id, cause);
     this.#endSockets(id);
     this.forgetCredentials(id);
+    this.followers.wakeAll();
     for (const { population } of Object.values(this.#actors)) {
       for (const { identity } of [...population.residents()]) {
         if (identity.workspaceId === id) population.discard(identity.id);

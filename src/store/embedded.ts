@@ -50,7 +50,14 @@ export class EmbeddedStore implements Store {
     const budgets = new EmbeddedBudgets(this.#batcher, clock);
     this.limits = new EmbeddedLimits(this.#batcher, budgets);
     this.webhooks = new EmbeddedWebhooks(this.#batcher);
-    this.sessions = new EmbeddedSessions(this.#batcher, this.requests, this.usage, this.limits, this.webhooks);
+    this.sessions = new EmbeddedSessions(
+      this.#batcher,
+      this.requests,
+      this.usage,
+      this.limits,
+      this.webhooks,
+      this.#notices,
+    );
     this.turns = new EmbeddedTurns(
       this.#batcher,
       this.#flights,
@@ -66,7 +73,7 @@ export class EmbeddedStore implements Store {
       limits: this.limits,
       notices: this.#notices,
     });
-    this.#sweep = new Sweep(this.#batcher);
+    this.#sweep = new Sweep(this.#batcher, this.#notices);
     this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, this.webhooks, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);
       if (keyId === null) this.limits.forget(workspaceId);

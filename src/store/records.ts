@@ -215,6 +215,13 @@ export interface Session {
   readonly opening?: { readonly index: number; readonly text: string };
   /** The number of the assistant's version. Absent for a trial, and in rows of builds without versions. */
   readonly assistantVersion?: number;
+  /**
+   * Number of the session's events (contract 23), with all events of the turn in flight; see `records/events.ts`. Absent
+   * before the first turn, and in rows of versions without events.
+   */
+  readonly eventCount?: number;
+  /** Numbers that have no event, because their turns were withdrawn after another had begun. Absent without any. */
+  readonly withdrawnEvents?: readonly { readonly from: number; readonly count: number }[];
 }
 
 /** `content_filter` is for clients of OpenAI's API; other clients get `end`. */
@@ -304,6 +311,13 @@ export interface Turn {
   readonly traceparent?: string;
   /** The number of the version that answers. Absent for a trial, and in rows of builds without versions. */
   readonly assistantVersion?: number;
+  /** The number of its first event in the session (contract 23). Absent in rows of versions without events. */
+  readonly sequence?: number;
+  /**
+   * No process withdraws the turn any more: its chat was answered before its end, or another process has sealed it.
+   * Absent in flight, where one process owns the store, and if only a claim says so (`claimed`).
+   */
+  readonly certain?: true;
 }
 
 /** The model that a turn asked last: 0 for the assistant's own, else the place among its fallbacks, from 1. */

@@ -73,7 +73,17 @@ export const sessionShape = new RecordShape(
     'messageCount',
   ],
   ['machine', machine],
-  ...['mark', 'link', 'historyLeftOut', 'call', 'pending', 'opening', 'assistantVersion'],
+  ...[
+    'mark',
+    'link',
+    'historyLeftOut',
+    'call',
+    'pending',
+    'opening',
+    'assistantVersion',
+    'eventCount',
+    'withdrawnEvents',
+  ],
 );
 const model = new RecordShape('provider', 'name', 'fallback');
 const turn = new RecordShape(
@@ -97,7 +107,7 @@ const turn = new RecordShape(
     'cachedInputTokens',
   ],
   ...([['model', model]] as const),
-  ...['traceparent', 'reserved', 'assistantVersion'],
+  ...['traceparent', 'reserved', 'assistantVersion', 'sequence', 'certain'],
 );
 
 const message = new RecordShape(

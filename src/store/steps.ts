@@ -20,6 +20,7 @@ const steps = {
   'catalog.assistantBySlug': 'catalog.assistantBySlug',
   'sessions.create': 'createSession',
   'sessions.read': 'session',
+  'sessions.awaitMove': 'awaitSession',
   'sessions.list': 'sessions',
   'sessions.save': 'saveSession',
   'sessions.charge': 'chargeSession',

@@ -46,6 +46,8 @@ export type Notice =
       readonly reason: StopRequest;
     }
   | { readonly type: 'turn.moved'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string }
+  /** The step has moved or removed a session that a process follows (`SessionStore.awaitMove`). */
+  | { readonly type: 'session.moved'; readonly workspaceId: string; readonly sessionId: string }
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   /** A session or a visitor was erased: no process keeps a copy of it. */
   | {

@@ -28,6 +28,7 @@ import { moveOf } from '../actors/history.ts';
 import { endSettlement, type Settlement } from '../host/link-budget.ts';
 import { sealSettlement, withdrawalSettlement } from './charges.ts';
 import { withoutCharges } from '../store/records/charges.ts';
+import { withoutEvents } from '../store/records/events.ts';
 import type { Takeovers } from './takeovers.ts';
 import { endWith, type TracedStep, type Tracer } from '../base/tracing.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
@@ -212,7 +213,10 @@ async function seal(
   const move = moveOf(decision, stored.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: stored.version, mark: stored.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
-    const { session: record, ...settled } = withdrawalSettlement({ ...moved, messageCount: firstIndexOf(turn) }, turn);
+    const { session: record, ...settled } = withdrawalSettlement(
+      { ...moved, messageCount: firstIndexOf(turn), ...withoutEvents(moved, turn, true) },
+      turn,
+    );
     const step = {
       session: record,
       ...basis,
@@ -245,7 +249,7 @@ async function seal(
   const step: FinishTurn = {
     session: settledSession,
     ...basis,
-    turn: { ...withoutCharges(turn), ...ending, endedAt: secondsOf(nowMs) },
+    turn: { ...withoutCharges(turn), ...ending, endedAt: secondsOf(nowMs), certain: true },
     message,
     tail: { position: codePoints(output), text: '' },
     fence,

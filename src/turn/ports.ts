@@ -125,6 +125,8 @@ export interface EndedTurn {
   readonly calls: CallsMade | null;
   /** The model that was asked last; null if none was. */
   readonly model: AskedModel | null;
+  /** Whether the turn's chat was answered before. */
+  readonly isAnswered: boolean;
 }
 
 /** The calls of tools of a turn that ends. */

@@ -486,6 +486,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
         heard,
         calls,
         model: this.#parts.model.asked,
+        isAnswered: this.#context.begun,
       });
     } catch (error) {
       this.#tries++;

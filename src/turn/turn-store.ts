@@ -5,6 +5,7 @@ import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import { withoutCharges } from '../store/records/charges.ts';
+import { eventCountOf } from '../store/records/events.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type {
   AmendedMessage,
@@ -191,6 +192,7 @@ export class StoredTurnSteps implements TurnSteps {
     heard,
     calls,
     model,
+    isAnswered,
   }: EndedTurn): Promise<'fenced' | ModelUsage> {
     const { clock, histories } = this.#parts;
     const { before, userMessage, basis, historyTokensMax } = this.#begun;
@@ -219,6 +221,7 @@ export class StoredTurnSteps implements TurnSteps {
     turn.endedAt = secondsOf(nowMs);
     if (model !== null) turn.model = model;
     if (calls !== null) turn.calls = { made: made.length, sent: calls.sent };
+    if (isAnswered && this.#lease !== null) turn.certain = true;
     const message = messageOf(turn, turn.messageId, 'assistant', '', {
       status: status === 'completed' ? status : 'partial',
       stopReason,
@@ -282,7 +285,8 @@ export class StoredTurnSteps implements TurnSteps {
     // The lease must run out, so that requests that wait for the turn in other processes notice that its owner has left
     // it.
     this.#lease?.end();
-    const changes = { messageCount: before.messageCount, lastActivityAt: before.lastActivityAt };
+    const { messageCount, lastActivityAt } = before;
+    const changes = { messageCount, lastActivityAt, eventCount: eventCountOf(before) };
     try {
       const { turn } = this.#begun;
       const amends = turn.answered === undefined ? null : await reopened(this.#parts.store, before.workspaceId, turn);

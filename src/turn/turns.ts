@@ -5,6 +5,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { SlotList } from '../base/slot-list.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
+import { eventCountOf, turnEvents } from '../store/records/events.ts';
 import {
   StoreUnavailable,
   type BeginTurn,
@@ -347,6 +348,7 @@ export class Turns {
       outputTokens: 0,
       createdAt: secondsOf(at),
       endedAt: null,
+      sequence: eventCountOf(before) + 1,
     };
     if (wanted.speaker !== undefined) turn.spoken = true;
     if (answered !== null) turn.answered = answered.calls;
@@ -414,7 +416,14 @@ export class Turns {
       wanted.message === null ? null : messageOf(turn, ids.make('msg'), 'user', wanted.message, saidBy(wanted));
     turn.messageId = ids.make('msg');
     if (admitted !== null) turn.link = admitted.link;
-    const next = movedSession(before, at, this.#options.mark(), actor.machine.snapshot(), turn.messageIndex + 1);
+    const next: Unsealed<Session> = movedSession(
+      before,
+      at,
+      this.#options.mark(),
+      actor.machine.snapshot(),
+      turn.messageIndex + 1,
+    );
+    next.eventCount = eventCountOf(before) + turnEvents(turn);
     if (wanted.message !== null) noteOpening(next, turn.messageIndex - 1, wanted.message);
     const moved =
       wanted.speaker === undefined || next.call === undefined

@@ -7,6 +7,7 @@ import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machi
 import type { Clock, Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { firstIndexOf } from '../store/records.ts';
+import { withoutEvents } from '../store/records/events.ts';
 import {
   StoreUnavailable,
   type AmendedMessage,
@@ -261,7 +262,8 @@ export class Withdrawals {
     const session: Session = {
       ...record,
       ...(pending && { pending }),
-      messageCount: last ? firstIndexOf(turn) : record.messageCount,
+      ...(last && { messageCount: firstIndexOf(turn) }),
+      ...(begun && withoutEvents(record, turn, last)),
       mark: mark(),
       machine: machine.snapshot(),
     };

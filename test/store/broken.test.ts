@@ -427,6 +427,33 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       },
     };
   },
+  'a follower of a session without a notice': (store) => ({
+    watch: (listener) => store.watch((notice) => notice.type !== 'session.moved' && listener(notice)),
+  }),
+  'a follower of a session with a notice of each move': (store) => {
+    const followed = new Set<string>();
+    const again = async (workspaceId: string, id: string): Promise<void> => {
+      if (followed.has(id)) await store.sessions.awaitMove(workspaceId, id);
+    };
+    return {
+      async awaitSession(workspaceId, sessionId) {
+        followed.add(sessionId);
+        return store.sessions.awaitMove(workspaceId, sessionId);
+      },
+      async saveSession(session, ...rest) {
+        await again(session.workspaceId, session.id);
+        return store.sessions.save(session, ...rest);
+      },
+    };
+  },
+  'a follower of a session that waits only after it has read': (store) => ({
+    async awaitSession(workspaceId, sessionId) {
+      const found = await store.sessions.read(workspaceId, sessionId);
+      await turnOfTheLoop();
+      await store.sessions.awaitMove(workspaceId, sessionId);
+      return found;
+    },
+  }),
   'a reader who is not told that there is more': (store) => ({
     watch: (listener) => store.watch((notice) => notice.type !== 'turn.moved' && listener(notice)),
   }),

@@ -52,7 +52,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'a row in the audit of a session that another writer has moved': {
     of: 'save-session',
-    put: [['if not is_unmoved', 'put_audit(audit_id, audit)\nif not is_unmoved']],
+    put: [['if not unmoved', 'put_audit(audit_id, audit)\nif not unmoved']],
   },
   'a row in the audit with each sending of an erasure': {
     of: 'begin-erasure',
@@ -68,7 +68,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'a lost update: a save that does not compare': {
     of: 'save-session',
-    put: [['if not is_unmoved(session, version, mark) then return false end', '']],
+    put: [['if not unmoved then return false end', '']],
   },
   'a session known by its version alone': {
     of: null,
@@ -83,7 +83,7 @@ const broken: Readonly<Record<string, Break>> = {
     put: [
       [
         "then return { 'full' } end",
-        "then put_session(session, version + 1, record, active, expires, state) return { 'full' } end",
+        "then put_session(session, version + 1, record, active, expires, state, awaited) return { 'full' } end",
       ],
     ],
   },
@@ -111,6 +111,15 @@ const broken: Readonly<Record<string, Break>> = {
     of: 'read-output-after',
     put: [['local fresh, held = stored - position, 0', 'local fresh, held = stored - position - 1, 0']],
   },
+  'a follower of a session without a notice': {
+    of: null,
+    put: [['    announce_move(awaited)\n', '']],
+  },
+  'a move whose notice stays with the session': {
+    of: null,
+    put: [["redis.call('HDEL', at('session', session), 'awaited')", '']],
+  },
+  'a removed session without a notice': { of: null, put: [['if awaited then announce_move(awaited) end', '']] },
   'a reader who is not told that there is more': { of: 'append-output', put: [['announce(stands[4], awaited)', '']] },
   'a reader who is told of every piece': {
     of: 'append-output',
@@ -164,7 +173,7 @@ const broken: Readonly<Record<string, Break>> = {
   'a claim that keeps nothing': { of: 'claim-turn', put: [["redis.call('HSET', turns, turn .. '/claimed', '1')", '']] },
   'a turn that is withdrawn first and begins then': {
     of: 'withdraw-turn',
-    put: [['if not is_unmoved(', "if not begun then return { 'fenced' } end if not is_unmoved("]],
+    put: [['if not unmoved', "if not begun then return { 'fenced' } end if not unmoved"]],
   },
   'a request charged to the budgets that would have passed it': {
     of: 'take-budgets',
@@ -172,7 +181,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'a charge on any move': {
     of: 'charge-session',
-    put: [["if not is_unmoved(session, version, mark) then return { 'lost' } end", '']],
+    put: [["if not unmoved then return { 'lost' } end", '']],
   },
   'half a charge: the session moves where a limit refuses': {
     of: 'charge-session',

@@ -92,6 +92,15 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
     'a reader who is told of text that is not released',
     'a reader who is not told of what is released',
   ],
+  'a follower of a session gets one notice of its next move, whichever step makes it': [
+    'a follower of a session without a notice',
+    'a follower of a session with a notice of each move',
+    'a move whose notice stays with the session',
+  ],
+  'a follower of a session gets a notice of its removal': ['a removed session without a notice'],
+  'a move is in the session that a follower reads, or is notified': [
+    'a follower of a session that waits only after it has read',
+  ],
   'whoever has read all there is of a turn is told once when there is more, and when it is over': [
     'a reader who is not told that there is more',
     'a reader who is told of every piece',

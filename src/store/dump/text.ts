@@ -259,6 +259,8 @@ const session = record(
     ),
     opening: Type.Optional(Type.Object({ index: Whole(), text: Text() })),
     assistantVersion: Type.Optional(Count()),
+    eventCount: Type.Optional(Whole()),
+    withdrawnEvents: Type.Optional(Type.Array(Type.Object({ from: Count(), count: Count() }))),
     link: Type.Optional(
       Type.Object({
         visitorId: Name(),
@@ -372,6 +374,8 @@ const turn = row('turn', {
     calls: Type.Optional(Type.Object({ made: Whole(), sent: Whole() })),
     traceparent: Type.Optional(Type.String({ pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' })),
     assistantVersion: Type.Optional(Count()),
+    sequence: Type.Optional(Count()),
+    certain: Type.Optional(Type.Literal(true)),
   } satisfies Fields<Turn>),
   begun: Answered(),
   finished: Nullable(Answered()),

@@ -184,6 +184,7 @@ export class EmbeddedCatalog implements Catalog {
     if (wasRemoved) {
       this.#notices.sendChanged('workspace', id, id);
       await this.#removeHoldings(id);
+      this.#notices.sendRemoved(id);
     }
     return wasRemoved;
   }

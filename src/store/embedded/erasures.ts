@@ -66,7 +66,9 @@ export class EmbeddedErasures implements ErasureStore {
       ({ isDone } = removed);
       if (!isDone) await this.#batcher.pause();
     }
-    this.#parts.notices.send({ type: 'erased', workspaceId: erasure.workspaceId, kind: 'session', id: sessionId });
+    const { workspaceId } = erasure;
+    this.#parts.notices.sendSessionMoved(workspaceId, sessionId);
+    this.#parts.notices.send({ type: 'erased', workspaceId, kind: 'session', id: sessionId });
   }
 
   async forget(workspaceId: string, { sessionIds, places, limits: names }: ErasedTraces): Promise<void> {

@@ -28,6 +28,7 @@ import { dropDelivery } from './deliveries.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
+import type { Notices } from './notices.ts';
 import { span } from './pages.ts';
 import type { StoredSession } from './rows.ts';
 import { EmbeddedTranscript } from './transcript.ts';
@@ -82,6 +83,7 @@ export class EmbeddedSessions implements SessionStore {
   readonly #usage: UsageBook;
   readonly #limits: EmbeddedLimits;
   readonly #webhooks: EmbeddedWebhooks;
+  readonly #notices: Notices;
   readonly #transcript: EmbeddedTranscript;
 
   constructor(
@@ -90,7 +92,9 @@ export class EmbeddedSessions implements SessionStore {
     usage: UsageBook,
     limits: EmbeddedLimits,
     webhooks: EmbeddedWebhooks,
+    notices: Notices,
   ) {
+    this.#notices = notices;
     this.#limits = limits;
     this.#webhooks = webhooks;
     this.#batcher = batcher;
@@ -140,6 +144,16 @@ export class EmbeddedSessions implements SessionStore {
     return row === undefined ? null : { record: row.session, version: row.version };
   }
 
+  /** Sees every step that was decided before; each step after it finds the session followed. */
+  awaitMove(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
+    return this.#batcher.step(() => {
+      const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
+      if (row === undefined) return null;
+      this.#notices.awaitSession(workspaceId, sessionId);
+      return { record: row.session, version: row.version };
+    });
+  }
+
   save(
     session: Session,
     basis: Basis,
@@ -148,7 +162,7 @@ export class EmbeddedSessions implements SessionStore {
     nowMs = 0,
     audit?: AuditEntry,
   ): Promise<number | null> {
-    return this.#batcher.step((draft) => {
+    const decided = this.#batcher.step((draft) => {
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return null;
       const version = basis.version + 1;
@@ -159,10 +173,11 @@ export class EmbeddedSessions implements SessionStore {
       this.#webhooks.putSessionEnd(draft, before, session, nowMs);
       return version;
     });
+    return this.#notices.tellMove(session, decided, isVersion);
   }
 
   charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {
-    return this.#batcher.step((draft): ChargedSession => {
+    const decided = this.#batcher.step((draft): ChargedSession => {
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       if (!unmoved(before, basis)) return { outcome: 'lost' };
       const answers = this.#limits.takeIn(draft, session.workspaceId, asked, nowMs);
@@ -171,6 +186,7 @@ export class EmbeddedSessions implements SessionStore {
       putSession(draft, before, { ...before, session, version });
       return { outcome: 'charged', version };
     });
+    return this.#notices.tellMove(session, decided, isCharged);
   }
 
   discard(
@@ -178,7 +194,7 @@ export class EmbeddedSessions implements SessionStore {
     basis: Basis,
     remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
   ): Promise<boolean> {
-    return this.#batcher.step((draft) => {
+    const decided = this.#batcher.step((draft) => {
       const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, id));
       if (row === undefined) return true;
       const flights = keys.sessionFlights(workspaceId, id);
@@ -189,6 +205,7 @@ export class EmbeddedSessions implements SessionStore {
       this.#usage.countIn(draft, row.session, row.session.createdAt, { sessions: -1 });
       return true;
     });
+    return this.#notices.tellMove({ workspaceId, id }, decided, Boolean);
   }
 
   /** Reads sessions until the page is full; pauses for other requests while a filter leaves many sessions out. */
@@ -250,6 +267,9 @@ export class EmbeddedSessions implements SessionStore {
     }
   }
 }
+
+const isVersion = (version: number | null): boolean => version !== null;
+const isCharged = ({ outcome }: ChargedSession): boolean => outcome === 'charged';
 
 /** Merges the ids of several indexes in order. */
 function* merged(indexes: Generator<[string, string]>[], order: PageRequest['order']): Generator<string> {

@@ -4,6 +4,7 @@ import { limits } from '../../base/limits.ts';
 import type { Versioned, Workspace } from '../store.ts';
 import type { WriteBatcher } from '../write-batcher.ts';
 import * as keys from './keys.ts';
+import type { Notices } from './notices.ts';
 import type { StoredSession } from './rows.ts';
 import { removeSession } from './sessions.ts';
 
@@ -11,9 +12,11 @@ const daySeconds = 86_400;
 
 export class Sweep {
   readonly #batcher: WriteBatcher;
+  readonly #notices: Notices;
 
-  constructor(batcher: WriteBatcher) {
+  constructor(batcher: WriteBatcher, notices: Notices) {
     this.#batcher = batcher;
+    this.#notices = notices;
   }
 
   /** Deletes at most `limit` sessions; returns how many. */
@@ -59,7 +62,7 @@ export class Sweep {
 
   /** Deletes a session unless it has moved since it was found or has a turn in flight. */
   #session(active: string, workspaceId: string, sessionId: string): Promise<boolean> {
-    return this.#batcher.step((draft) => {
+    const decided = this.#batcher.step((draft) => {
       const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
       const flights = keys.sessionFlights(workspaceId, sessionId);
       if (row === undefined || this.#batcher.get(active) === undefined) return false;
@@ -67,5 +70,6 @@ export class Sweep {
       removeSession(draft, this.#batcher, row);
       return true;
     });
+    return this.#notices.tellMove({ workspaceId, id: sessionId }, decided, Boolean);
   }
 }

@@ -86,7 +86,7 @@ export class EmbeddedTurns implements TurnStore {
   begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, remember } = step;
     const place = placeOf(session.workspaceId, turn);
-    return this.#batcher.step<BegunTurn>((draft) => {
+    const decided = this.#batcher.step<BegunTurn>((draft) => {
       this.#passTime(step.nowMs);
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const isUnmoved = unmoved(before, step);
@@ -128,6 +128,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.set({ row, position: 0, tail: null });
       return { outcome: 'begun', version: begun.version, fence: begun.fence };
     });
+    return this.#notices.tellMove(session, decided, hasBegun);
   }
 
   /** The answer of the step that began the turn, if the owner is the same, or null. */
@@ -285,7 +286,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#telling(place, answer, ({ outcome }) => outcome === 'finished');
+    return this.#telling(place, this.#notices.tellMove(session, answer, hasFinished), hasFinished);
   }
 
   #removeCalls(draft: Draft, place: TurnPlace): void {
@@ -338,7 +339,7 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#telling(place, answer, ({ outcome }) => outcome === 'finished');
+    return this.#telling(place, this.#notices.tellMove(session, answer, hasFinished), hasFinished);
   }
 
   claim(place: TurnPlace): Promise<boolean> {
@@ -507,6 +508,9 @@ export class EmbeddedTurns implements TurnStore {
     return text;
   }
 }
+
+const hasBegun = ({ outcome }: BegunTurn): boolean => outcome === 'begun';
+const hasFinished = ({ outcome }: Finished): boolean => outcome === 'finished';
 
 const stopOf = ({ row }: Flight): { stop: StopRequest } | null => (row.stop ? { stop: row.stop } : null);
 

@@ -54,15 +54,17 @@ export const readFolder = <T>(folder: string, run: (records: Records) => Promise
     await batcher.open();
     try {
       const webhooks = new EmbeddedWebhooks(batcher);
+      const notices = new Notices();
       const sessions = new EmbeddedSessions(
         batcher,
         new Memories(batcher),
         new UsageBook(batcher),
         new EmbeddedLimits(batcher, new EmbeddedBudgets(batcher)),
         webhooks,
+        notices,
       );
       return await run({
-        catalog: new EmbeddedCatalog(batcher, new Notices(), webhooks, () => []),
+        catalog: new EmbeddedCatalog(batcher, notices, webhooks, () => []),
         sessions,
         deliveries: (workspaceId) => examinedDeliveries(batcher, workspaceId),
       });

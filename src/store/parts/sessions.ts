@@ -79,6 +79,11 @@ export interface SessionStore {
    */
   create(step: CreateSession): Promise<CreatedSession>;
   read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
+  /**
+   * Works like `read`, and the store sends one notice `session.moved` for the session's next move or its removal. A lost
+   * answer: the notice may be sent.
+   */
+  awaitMove(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null>;
   /** Newest first by default; the cursor is a session's id. */
   list(workspaceId: string, filter: SessionFilter, page: PageRequest): Promise<Page<Session>>;
   /**

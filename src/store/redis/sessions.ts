@@ -11,6 +11,7 @@ import type {
   IdempotencyRecord,
   Message,
   Move,
+  Notice,
   Page,
   PageRequest,
   Session,
@@ -85,6 +86,18 @@ export class RedisSessions implements SessionStore {
     return record === null
       ? null
       : { record: unpackRow<Session>(record as Buffer), version: Number(textOfReply(version)) };
+  }
+
+  async awaitMove(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
+    const notice = JSON.stringify({ type: 'session.moved', workspaceId, sessionId } satisfies Notice);
+    const answer = await this.#link.run('await-session', this.#roots.workspace(workspaceId), {
+      session: part(sessionId),
+      channel: this.#roots.channel('notices'),
+      notice,
+    });
+    if (answer === null) return null;
+    const [record, version] = answer;
+    return { record: unpackRow<Session>(record), version: Number(textOfReply(version)) };
   }
 
   async save(

@@ -46,6 +46,7 @@ export const steps = {
   ],
   'save-session': ['session', ...basis, ...session, 'write', 'move', ...audit, ...ending, '...settled'],
   'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
+  'await-session': ['session', 'channel', 'notice'],
   'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result'],
   'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   'list-messages': ['session', 'order', 'after', 'count'],
@@ -244,6 +245,7 @@ interface Answers {
   'create-session': [Named<'created'>] | [Named<'full'>] | Remembered;
   'charge-session': [Named<'charged'>, version: number] | [Named<'lost'>] | Refusing;
   'save-session': number | null;
+  'await-session': [record: Buffer, version: Buffer] | null;
   'list-sessions': [bound: Buffer | null, records: Buffer[]];
   'begin-turn':
     | [Named<'begun'>, version: number, epoch: number]

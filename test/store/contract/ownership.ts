@@ -5,7 +5,7 @@ import type { Case } from '../contract.ts';
 import { api, assistant, key, workspace } from '../fixtures.ts';
 
 /** The notices of a store, as they come. */
-async function heard(store: Store): Promise<{ next(): Promise<Notice>; stop(): Promise<void> }> {
+export async function heard(store: Store): Promise<{ next(): Promise<Notice>; stop(): Promise<void> }> {
   const waiting: Notice[] = [];
   let wake = (): void => {};
   const stop = await store.watch((notice) => {

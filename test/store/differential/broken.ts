@@ -30,7 +30,7 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
     'skip_points(text, tonumber(count), stored - position)',
     'text, tonumber(count)',
   ],
-  'a turn begun on any move': ['begin-turn', 'if not is_unmoved(session, version, mark)', 'if false'],
+  'a turn begun on any move': ['begin-turn', 'if not unmoved', 'if false'],
   'a finish that forgets what it answered': ['finish-turn', 'if earlier then', 'if false then'],
   'a cut beyond the text that is taken for its end': [
     'finish-turn',

@@ -63,7 +63,9 @@ class Life {
   readonly #known: Known;
   /** The calls made, with the time. */
   readonly #called: { readonly call: Call; readonly atMs: number }[] = [];
-  /** Turns begun before the embedded stores were opened last, which have forgotten who awaits their output. */
+  /**
+   * Turns and sessions made before the embedded stores were opened last, which have forgotten who awaits their moves.
+   */
   #unawaited = new Set<string>();
   readonly #told: string[] = [];
 
@@ -121,6 +123,7 @@ class Life {
     const transactions = flag ? which : Infinity;
     this.#told.push(`opened again, ${transactions} transactions later`);
     this.#unawaited = new Set(this.#known.turns.map(({ place }) => place.turnId));
+    for (const { id } of this.#known.sessions) this.#unawaited.add(id);
     for (const turn of this.#known.turns) turn.orphaned = true;
     this.#known.claims.length = 0;
     for (const each of this.#contenders) await each.reopen(this.#known.nowMs, transactions);
@@ -143,6 +146,7 @@ class Life {
   }
 
   #counts(notice: Notice): boolean {
+    if (notice.type === 'session.moved') return !this.#unawaited.has(notice.sessionId);
     return notice.type !== 'turn.moved' || !this.#unawaited.has(notice.turnId);
   }
 

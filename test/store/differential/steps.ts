@@ -282,6 +282,12 @@ const ofSession =
     return make(known, drawn, [...place]);
   };
 
+const awaitSession: Make = ofSession((_, __, place) => call('awaitSession', false, place));
+
+const messages: Make = ofSession((_, drawn, place) =>
+  call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))]),
+);
+
 /** An erasure of one of a few visitors, or of a session. */
 const erasureOf = (known: Known, { which, near }: Drawn, sessionId: string): Erasure =>
   near === 0
@@ -781,9 +787,8 @@ export const storeSteps = {
       : call('confirm', false, [known.workspaceId(drawn.pick)]),
   turnsInFlight: (known, drawn) =>
     drawn.flag ? retryDelivery(known, drawn) : call('turnsInFlight', false, [known.workspaceId(drawn.pick)]),
-  messages: ofSession((_, drawn, place) =>
-    call('messages', false, [...place, pageOf(drawn, chosen(['0', '1', '2', '7', 'no index'], drawn.near))]),
-  ),
+  awaitSession,
+  messages: (known, drawn) => (drawn.flag ? awaitSession : messages)(known, drawn),
   recentMessages: ofSession((_, { which, lasts, near }, place) =>
     call('recentMessages', false, [
       ...place,

@@ -32,7 +32,8 @@ if memory ~= '' then
   local earlier = recall(memory)
   if earlier then return { 'remembered', earlier } end
 end
-if not is_unmoved(session, version, mark) then return { 'lost' } end
+local unmoved, awaited = is_unmoved(session, version, mark)
+if not unmoved then return { 'lost' } end
 local time = now()
 if slots ~= '' and is_full(name_slots(slots), slots_max, time) then return { 'full' } end
 if asked_at <= #ARGV then
@@ -41,7 +42,7 @@ if asked_at <= #ARGV then
 end
 
 local moved, member, ends = version + 1, session .. '/' .. turn, int(time + lease)
-put_session(session, moved, record, active, expires, state)
+put_session(session, moved, record, active, expires, state, awaited)
 put_move('session', session, move)
 put_audit(audit_id, audit)
 redis.call('HSET', at('turns', session), turn, turn_record, turn .. '/index', index, turn .. '/begun', '1 ' .. owner .. ' ' .. moved)

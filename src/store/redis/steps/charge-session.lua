@@ -11,9 +11,10 @@
 
 local earlier = redis.call('GET', at('write', write))
 if earlier then return { 'charged', tonumber(earlier) } end
-if not is_unmoved(session, version, mark) then return { 'lost' } end
+local unmoved, awaited = is_unmoved(session, version, mark)
+if not unmoved then return { 'lost' } end
 local all, answers = take_limits(asked_at)
 if not all then return { 'limited', unpack(answers) } end
-put_session(session, version + 1, record, active, expires, state)
+put_session(session, version + 1, record, active, expires, state, awaited)
 keep_answer(write, version + 1)
 return { 'charged', version + 1 }

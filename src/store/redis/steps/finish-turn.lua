@@ -33,7 +33,8 @@ if earlier then
 end
 local flight = at('flight', session, turn)
 if not is_held(flight, epoch, owner) then return { 'fenced' } end
-if not is_unmoved(session, version, mark) then return { 'lost' } end
+local unmoved, awaited = is_unmoved(session, version, mark)
+if not unmoved then return { 'lost' } end
 local stored = tonumber(redis.call('HGET', flight, 'position'))
 if tonumber(position) > stored then return { 'hole', stored } end
 
@@ -44,7 +45,7 @@ if cut ~= '' then
   content, ends = drop_points(content, ends - cut), tonumber(cut)
 end
 local ends_session = is_ending(session, state)
-put_session(session, version + 1, record, active, expires, state)
+put_session(session, version + 1, record, active, expires, state, awaited)
 put_move('session', session, move)
 put_audit(audit_id, audit)
 redis.call('HSET', turns, turn, turn_record, turn .. '/finished', epoch .. ' ' .. owner .. ' ' .. (version + 1))

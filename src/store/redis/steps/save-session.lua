@@ -15,9 +15,10 @@
 
 local earlier = redis.call('GET', at('write', write))
 if earlier then return tonumber(earlier) end
-if not is_unmoved(session, version, mark) then return false end
+local unmoved, awaited = is_unmoved(session, version, mark)
+if not unmoved then return false end
 local ends_session = is_ending(session, state)
-put_session(session, version + 1, record, active, expires, state)
+put_session(session, version + 1, record, active, expires, state, awaited)
 settle_limits(settled_at)
 put_move('session', session, move)
 put_audit(audit_id, audit)

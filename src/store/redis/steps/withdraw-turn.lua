@@ -34,11 +34,12 @@ if begun then
   if claimed or (finished and finished:match('^(%d+ %S+) ') ~= fence) then return { 'fenced' } end
   if not finished and not is_held(flight, epoch, owner) then return { 'fenced' } end
 end
-if not is_unmoved(session, version, mark) then return { begun and 'lost' or 'fenced' } end
+local unmoved, awaited = is_unmoved(session, version, mark)
+if not unmoved then return { begun and 'lost' or 'fenced' } end
 if finished and ended == '' then return { 'lost' } end
 
 local ends_session = is_ending(session, state)
-put_session(session, version + 1, record, active, expires, state)
+put_session(session, version + 1, record, active, expires, state, awaited)
 put_move('session', session, move)
 redis.call('HSET', at('session', session), 'withdrawn', turn .. ' ' .. fence .. ' ' .. (version + 1))
 if begun then

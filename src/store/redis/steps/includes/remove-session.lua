@@ -1,4 +1,5 @@
--- Removes a session with its contents, turns in flight included.
+-- Removes a session with its contents, turns in flight included. Publishes the notice that a follower waits for.
+--- @include "announce-move"
 --- @include "at"
 --- @include "drop-deliveries"
 --- @include "remove-flight"
@@ -6,7 +7,8 @@
 local function remove_session(session)
   local turns = redis.call('SMEMBERS', at('flights', session))
   for _, turn in ipairs(turns) do remove_flight(session, turn) end
-  local assistant = redis.call('HGET', at('session', session), 'assistant')
+  local assistant, awaited = unpack(redis.call('HMGET', at('session', session), 'assistant', 'awaited'))
+  if awaited then announce_move(awaited) end
   if assistant then redis.call('ZREM', at('sessions', assistant), session) end
   redis.call('ZREM', at('sessions'), session)
   redis.call('ZREM', at('activity'), session)
