@@ -13,7 +13,7 @@ export async function people(t: Test, console: Console, full: Furnished): Promis
 }
 
 /** A page of a person who has signed in by a link. */
-async function signedIn({ house, browser }: Console, url: string): Promise<Opened> {
+export async function signedIn({ house, browser }: Console, url: string): Promise<Opened> {
   const opened = await openPage(browser, { origin: house.url, width: 1440, height: 900, colorScheme: 'light' });
   const link = new URL(url);
   opened.page.setDefaultTimeout(patience);

@@ -13,6 +13,7 @@ import {
 } from '../parts/assistant-sections.ts';
 import { bodyOf, emptyDraft, draftOf, forget, keep, readKept, type AssistantDraft } from '../parts/assistant-draft.ts';
 import { AssistantForm } from '../parts/assistant-form.tsx';
+import { IdentityDialogs, useLinkIdentity } from '../parts/identity-form.tsx';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Head, State } from '../parts/head.tsx';
@@ -91,6 +92,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
   const tools = useList<Tool>(may('tools.read') ? `${apiWorkspace()}/tools` : null).items;
   const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
   const use = useLinkUse(path, assistant);
+  const identity = useLinkIdentity(path);
   const mayWrite = may('assistants.write');
   const section = shownSection();
   const shown = section === 'try' && !mayWrite ? 'general' : section;
@@ -123,6 +125,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
               failure={failure}
               use={use}
               voice={{ path, assistant, dirty, save }}
+              identity={identity}
               onSite={assistant && use && { assistant, use }}
             />
           </fieldset>
@@ -153,6 +156,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
             </div>
           )}
         </form>
+        {assistant !== null && <IdentityDialogs assistant={assistant} identity={identity} />}
         {mayWrite && (
           <aside>{assistant === null ? <Later /> : <Trial assistant={assistant} dirty={dirty} save={save} />}</aside>
         )}

@@ -43,6 +43,7 @@ export interface AssistantDraft extends ModelDraft {
   readonly widgetOn: boolean;
   readonly slug: string;
   readonly feedbackOn: boolean;
+  readonly identityRequired: boolean;
   /** One on each line. */
   readonly origins: string;
   readonly linkLimits: LinkLimits;
@@ -77,7 +78,8 @@ export const emptyDraft: AssistantDraft = {
   },
   ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
   ...{ toolIds: [], toolRounds: '8' },
-  ...{ fields: [], linkOn: false, widgetOn: false, slug: '', feedbackOn: false, origins: '', linkLimits: {} },
+  ...{ fields: [], linkOn: false, widgetOn: false, slug: '', feedbackOn: false, identityRequired: false },
+  ...{ origins: '', linkLimits: {} },
 };
 
 const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
@@ -132,6 +134,7 @@ export function draftOf({
       widgetOn: channels.widget,
       slug: text(link?.slug),
       feedbackOn: link?.feedback ?? false,
+      identityRequired: link?.identity_required ?? false,
       origins: link?.origins.join('\n') ?? '',
     },
     linkLimits: Object.fromEntries(
@@ -161,7 +164,10 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
     limits.length > 0 ||
     draft.linkOn ||
     draft.widgetOn ||
-    draft.feedbackOn;
+    draft.feedbackOn ||
+    draft.identityRequired ||
+    // Without a link its secret would be gone as well.
+    before?.link?.identity != null;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
   return {
     ...{
@@ -201,6 +207,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
           origins,
           limits: Object.fromEntries(limits),
           feedback: draft.feedbackOn,
+          identity_required: draft.identityRequired,
         }
       : null,
   };

@@ -7,6 +7,7 @@ import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts
 import { durationPattern } from './duration.ts';
 import { FallbackForm } from './fallback-form.tsx';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
+import { IdentityForm, type LinkIdentity } from './identity-form.tsx';
 import { LinkForm, WidgetForm } from './link-form.tsx';
 import type { LinkUse } from './link-use.ts';
 import { isEmbedded, ModelFields } from './model-fields.tsx';
@@ -21,6 +22,7 @@ interface Options extends FormOptions {
   /** The link's use of its limits; null without a link. */
   readonly use: LinkUse | null;
   readonly voice: VoiceStand;
+  readonly identity: LinkIdentity;
 }
 
 const variablesNote =
@@ -42,6 +44,7 @@ export function AssistantForm({
       <>
         <LinkForm {...options} />
         {onSite && <LinkOnSite {...onSite} />}
+        <IdentityForm {...options} assistant={options.voice.assistant} />
       </>
     ),
     widget: (
