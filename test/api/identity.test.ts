@@ -1,5 +1,4 @@
 /** Visitors whom a site has signed in (contract 23). */
-import { readFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import { jwt } from '../access/jwt.ts';
 import { linked, site, Visit } from '../pages/link/visits.ts';
@@ -15,7 +14,6 @@ t.test('a site signs who its visitors are', async (t) => {
   await t.test('a rotated secret signs on; a removed one signs nothing', (t) => rotated(t, house));
   await t.test('where identity is required, nobody begins without one', (t) => required(t, house));
   await t.test('a tool learns who the visitor is', (t) => tool(t, house));
-  await t.test('the function of docs/api.md signs a visitor', (t) => documented(t, house));
   await t.test('the secret is shown once, and kept by changes of the link', (t) => secrets(t, house));
 });
 
@@ -164,16 +162,6 @@ async function tool(t: Test, house: House): Promise<void> {
       { visitor: {}, visitor_verified: false, visitor_id: null },
     ],
   );
-}
-
-async function documented(t: Test, house: House): Promise<void> {
-  const page = await readFile('docs/api.md', 'utf8');
-  const code = page.split('### Signed visitors')[1]!.split('```js\n')[1]!.split('```')[0]!;
-  const { identityOf } = await import(`data:text/javascript,${encodeURIComponent(code)}`);
-  const assistant = await linked(house, 'documented');
-  const secret = await makeSecret(house, assistant);
-  const visit = await arrive(house, 'documented', identityOf(secret, { id: 'ada', name: 'Ada' }));
-  t.match(await visit.session(), { visitor_verified: true, visitor: { name: 'Ada' } });
 }
 
 async function secrets(t: Test, house: House): Promise<void> {

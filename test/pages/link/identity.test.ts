@@ -1,4 +1,5 @@
 /** Visitors whom a site has signed in, at the widget on the site's pages (contract 23). */
+import { readFile } from 'node:fs/promises';
 import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { jwt } from '../../access/jwt.ts';
@@ -174,11 +175,20 @@ async function byScript(t: Test, sites: Sites): Promise<void> {
     t.same(visitor.complaints, []);
     await context.close();
   });
-  await t.test('a visitor who was said before the script is there is signed', async (t) => {
-    sites.put('/early', { head: stub.replace('</script>', ` parley('identify', '${signed('early')}');</script>`) });
+  await t.test('the script of docs/widget.md signs a visitor in before the widget is there, and out', async (t) => {
+    const documented = (await readFile('docs/widget.md', 'utf8'))
+      .split('```html\n')
+      .find((one) => one.includes('onSignIn'))!
+      .split('```')[0]!;
+    const answer = `<script>window.fetch = async () => new Response('${signed('early')}'); parley('open'); onSignIn();</script>`;
+    sites.put('/early', { head: documented + answer });
     const { page, context } = await sites.visit('/early');
-    await say(await frameOf(page), 'Hello');
+    await say(await frameOf(page), 'The word of Ada');
     t.match((await sessions())[0], { visitor_verified: true });
+    await page.evaluate('onSignOut()');
+    await until(page.frames()[1]!, `!document.body.innerText.includes('Ada')`);
+    await say(await frameOf(page), 'Hello');
+    t.match((await sessions())[0], { visitor_verified: false });
     await context.close();
   });
 }
