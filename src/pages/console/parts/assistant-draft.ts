@@ -166,7 +166,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
     draft.widgetOn ||
     draft.feedbackOn ||
     draft.identityRequired ||
-    // Without a link its secret would be gone as well.
+    // A link of null would remove the secret as well.
     before?.link?.identity != null;
   const hasVoice = draft.voiceOn || draft.voiceProvider !== 'embedded' || draft.voice !== '';
   return {
