@@ -8,6 +8,7 @@ import { openCollector, treeOf, type Collector } from '../operations/tracing/col
 import { opened } from './caller.ts';
 import { edges, leased, openHouse, type House } from './house.ts';
 import { openServer } from './mcp-server.ts';
+import { openReceiver } from '../webhook-receiver.ts';
 import { answered, begin, onProvider, say, synthetic, until } from './talk.ts';
 
 interface Scene {
@@ -498,3 +499,81 @@ t.test('the step that seals a turn of a dead process is in the trace of the turn
   );
   t.same(resumed.links, [seal.parentId]);
 });
+
+t.test('each attempt at an event of a turn is a client span below the turn, and goes out as the parent', async (t) => {
+  const { collector, house } = await openScene(t);
+  const receiver = await openReceiver(t);
+  receiver.answer = () => (receiver.received.length === 0 ? 500 : 204);
+  const path = `/workspaces/${house.workspaceId}/webhooks`;
+  const events = ['turn.completed', 'session.ended'];
+  const { json: webhook } = await house.console(path, { body: { url: receiver.url, events } });
+  const assistant = await synthetic(house, 'tokens=2', { name: 'Support' });
+  const { id, stream } = await begin(house, assistant.id, { headers: { traceparent } });
+  await stream.rest();
+  const deliveries = async (): Promise<any[]> => (await house.console(`${path}/${webhook.id}/deliveries`)).json.data;
+  const [first] = await until(async () => {
+    const list = await deliveries();
+    return list[0]?.attempts === 1 && list;
+  });
+  await house.console(`${path}/${webhook.id}/deliveries/${first.id}/retry`, { method: 'POST' });
+  await receiver.until((received) => received.length === 2);
+  await house.ask(`/sessions/${id}/end`, { method: 'POST' });
+  await receiver.until((received) => received.length === 3);
+  const attempts = await until(() => {
+    const spans = collector.spans.filter(({ name }) => name === 'delivery');
+    return spans.length === 3 && spans.toSorted((one, other) => Number(one.start - other.start));
+  });
+  const turn = collector.spans.find(({ name }) => name === 'invoke_agent Support')!;
+  t.equal(turn.traceId, given.trace);
+  for (const [index, span] of attempts.slice(0, 2).entries()) {
+    t.match(span, {
+      traceId: given.trace,
+      parentId: turn.spanId,
+      kind: 'client',
+      links: [],
+      events: 0,
+      statusText: '',
+    });
+    t.equal(span.failed, index === 0);
+    t.same(span.attributes, {
+      'http.request.method': 'POST',
+      'server.address': '127.0.0.1',
+      'parley.delivery_id': first.id,
+      'parley.event_type': 'turn.completed',
+      'parley.attempt': index + 1,
+      'http.response.status_code': index === 0 ? 500 : 204,
+      ...(index === 0 && { 'error.type': 'refused' }),
+    });
+  }
+  const [, , ended] = attempts;
+  t.match(ended, { parentId: '', failed: false, attributes: { 'parley.event_type': 'session.ended' } });
+  t.not(ended!.traceId, given.trace, 'the event of a session has its own trace');
+  t.same(
+    receiver.received.map(({ headers }) => headers['traceparent']),
+    attempts.map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`),
+  );
+});
+
+t.test(
+  'the attempt of the next process at an event is below the turn of the dead process',
+  { skip: leased && 'the lease of a dead process on a delivery lasts 25 s' },
+  async (t) => {
+    const store = { PARLEY_STORE: 'lmdb:./data' };
+    const { collector, house } = await openScene(t, store);
+    const receiver = await openReceiver(t);
+    receiver.answer = () => (receiver.received.length === 0 ? null : 204);
+    const body = { url: receiver.url, events: ['turn.completed'] };
+    await house.console(`/workspaces/${house.workspaceId}/webhooks`, { body });
+    const assistant = await synthetic(house, 'tokens=2', { name: 'Support' });
+    await (await begin(house, assistant.id)).stream.rest();
+    const spans = await collector.traceWith('invoke_agent Support');
+    await receiver.until((received) => received.length === 1);
+    await house.kill('SIGKILL');
+    const env = { ...collector.env, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', ...store };
+    await openHouse(t, { folder: house.folder, env });
+    await receiver.until((received) => received.length === 2);
+    const span = await until(() => collector.spans.find(({ name }) => name === 'delivery'));
+    const turn = spans.find(({ name }) => name === 'invoke_agent Support')!;
+    t.match(span, { traceId: turn.traceId, parentId: turn.spanId, attributes: { 'parley.attempt': 1 } });
+  },
+);

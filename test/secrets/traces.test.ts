@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import { openHouse, type House } from '../api/house.ts';
 import { openServer } from '../api/mcp-server.ts';
 import { data, done, eventStream } from '../providers/model/provider.ts';
-import { onProvider } from '../api/talk.ts';
+import { onProvider, until } from '../api/talk.ts';
 import { openCollector } from '../operations/tracing/collector.ts';
 import { canary, canaryText, found } from './canaries.ts';
 import { changedProgram, type Change } from './changed-program.ts';
@@ -17,7 +17,7 @@ const given = Object.fromEntries(
   [
     ...['message', 'prompt', 'reply', 'argument', 'output', 'tool error', 'mcp output', 'made-up name', 'approval'],
     ...['credential', 'idempotency key', 'metadata', 'visitor', 'provider error', 'query', 'header', 'path', 'method'],
-    ...['tool path', 'function description', 'greeting', 'operator token', 'result'],
+    ...['tool path', 'function description', 'greeting', 'operator token', 'result', 'webhook path', 'webhook answer'],
   ].map((name) => [name, canaryText(`span ${name}`)]),
 ) as Readonly<Record<string, string>>;
 
@@ -86,6 +86,27 @@ async function toolsOf(t: Test, house: House): Promise<string[]> {
   return [http, client, mcp];
 }
 
+/** Opens a webhook whose receiver refuses in canaries; resolves with its secret. */
+async function hooked(t: Test, house: House): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on('end', () => {
+      const text = given['webhook answer']!;
+      response.writeHead(500, { 'content-type': 'application/json', 'retry-after': text }).end(text);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(async () => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/${given['webhook path']}`;
+  const body = { url, events: ['turn.completed', 'turn.failed', 'session.ended'] };
+  const { json, text, status } = await house.console(`/workspaces/${house.workspaceId}/webhooks`, { body });
+  if (status !== 201) throw new Error(text);
+  return json.secret;
+}
+
 /** Holds conversations in canaries, also failing ones; resolves with the bytes that the collector got. */
 async function bytesOf(t: Test, command?: string): Promise<{ bytes: Buffer; keys: string[]; names: string[] }> {
   const collector = await openCollector(t);
@@ -106,6 +127,7 @@ async function bytesOf(t: Test, command?: string): Promise<{ bytes: Buffer; keys
     ...[[call('here')], [call('approved')], []],
     'fail',
   ];
+  const secret = await hooked(t, house);
   const tools = await toolsOf(t, house);
   const { assistant } = await onProvider(
     t,
@@ -155,10 +177,16 @@ async function bytesOf(t: Test, command?: string): Promise<{ bytes: Buffer; keys
   await house.ask(`/${given['path']}`, { headers });
   await house.ask(`/sessions/${given['path']}`, { key: null, headers });
   await house.ask('/assistants', { headers: { authorization: `Bearer ${given['header']}` }, key: null });
+  await house.ask(`/sessions/${session.id}/end`, { method: 'POST' });
+  await until(() =>
+    ['turn.completed', 'session.ended'].every((type) =>
+      collector.spans.some(({ attributes }) => String(attributes['parley.event_type']).startsWith(type)),
+    ),
+  );
   await house.stop();
   return {
     bytes: Buffer.concat(collector.bodies),
-    keys: [house.key, house.key.split('_').at(-1)!],
+    keys: [house.key, house.key.split('_').at(-1)!, secret, secret.replace('whsec_', '')],
     names: collector.spans.map(({ name }) => name),
   };
 }
@@ -172,7 +200,13 @@ t.test('no exported byte has a message, a prompt, an argument, an output or a ke
   const { bytes, keys, names } = await bytesOf(t);
   t.same(found(bytes, canariesWith(keys)), []);
   t.same(found(bytes, [agent]), [agent.name], 'what spans do have is found');
-  for (const part of ['POST /sessions/{id}/chat', 'execute_tool look_up', 'execute_tool approved', 'execute_tool'])
+  for (const part of [
+    'POST /sessions/{id}/chat',
+    'execute_tool look_up',
+    'execute_tool approved',
+    'execute_tool',
+    'delivery',
+  ])
     t.ok(names.includes(part), part);
 });
 
@@ -186,6 +220,9 @@ const leaks: Readonly<Record<string, Change>> = {
   argument: [/kind: "tool", callId,/, 'kind: "tool", callId: JSON.stringify(arguments[0]),'],
   output: [/error: traceError\(result\)/, 'error: JSON.stringify(result)'],
   'made-up name': [/name: (\w+) && (\w+), isMcp/, 'name: $2, isMcp'],
+  'webhook path': [/address: new URL\((\w+)\)\.hostname/, 'address: $1'],
+  metadata: [/(kind: "delivery", deliveryId: \w+, event: \w+)/, '$1 + body'],
+  'webhook answer': [/answeredStatus: (\w+)\.status/, 'answeredStatus: $1.retryAfter'],
   'key 0': [
     /(kind: "request", method: (\w+)\.method, route: [^{}]*), requestId \}/,
     '$1, requestId: $2.headers("authorization").join() }',
