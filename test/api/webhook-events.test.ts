@@ -1,7 +1,7 @@
 /** Events of webhooks, as a receiver gets them (contract 17). */
 import t, { type Test } from 'tap';
 import { openReceiver, type Received, type Receiver } from '../webhook-receiver.ts';
-import { edge, openWorkspace, type House } from './house.ts';
+import { edge, houseAt, leased, openHouse, openWorkspace, type House } from './house.ts';
 import { begin, say, synthetic, until } from './talk.ts';
 
 const all = ['turn.completed', 'turn.failed', 'session.ended', 'session.expired'];
@@ -14,9 +14,21 @@ interface Scene {
   path(rest?: string): string;
 }
 
-async function openScene(t: Test, events: readonly string[] = all): Promise<Scene> {
+type StoreName = 'memory' | 'lmdb' | 'redis';
+const stores: readonly StoreName[] = leased ? ['redis'] : ['memory', 'lmdb'];
+
+let onDisk: Promise<House> | undefined;
+
+/** A new workspace on a server with this store. */
+async function openOn(store: StoreName): Promise<House> {
+  if (store !== 'lmdb') return openWorkspace();
+  onDisk ??= openHouse(t, { env: { PARLEY_STORE: 'lmdb:./data', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  return houseAt(await onDisk, { workspace: 'new' });
+}
+
+async function openScene(t: Test, store: StoreName, events: readonly string[] = all): Promise<Scene> {
   const receiver = await openReceiver(t);
-  const house = await openWorkspace();
+  const house = await openOn(store);
   const path = `/workspaces/${house.workspaceId}/webhooks`;
   const { json: webhook } = await house.console(path, { body: { url: receiver.url, events } });
   receiver.secret = webhook.secret;
@@ -37,25 +49,27 @@ const deliveries = async ({ house, path }: Scene): Promise<any[]> =>
 const of = (received: readonly Received[], sessionId: string): Received[] =>
   received.filter(({ event }) => event.data['session_id'] === sessionId);
 
-t.test(edge, async (t) => {
-  t.jobs = 4;
-  await Promise.all(
-    Object.entries({
-      'each end of a turn or session is one signed event with the fields of the contract': ends,
-      'a refused event comes again with its id and bytes, and the list shows its attempts': again,
-      'a webhook gets the events that it names, none of a trial and none while it is disabled': chosen,
-      '410 disables the webhook, and its waiting deliveries fail': gone,
-      'a retry sends a delivery again, whatever its status': retried,
-      'nothing is sent once the webhook is deleted': deleted,
-      'a session that expires unseen is an event within 60 s': expired,
-      "a turn that its session's expiry cut is turn.failed": cut,
-      'the list has the newest 100 deliveries, in pages': listed,
-    }).map(([name, test]) => t.test(name, { buffered: true }, test)),
-  );
-});
+t.jobs = stores.length;
+for (const store of stores)
+  t.test(`${store} (${edge})`, { buffered: true }, async (t) => {
+    t.jobs = 4;
+    await Promise.all(
+      Object.entries({
+        'each end of a turn or session is one signed event with the fields of the contract': ends,
+        'a refused event comes again with its id and bytes, and the list shows its attempts': again,
+        'a webhook gets the events that it names, none of a trial and none while it is disabled': chosen,
+        '410 disables the webhook, and its waiting deliveries fail': gone,
+        'a retry sends a delivery again, whatever its status': retried,
+        'nothing is sent once the webhook is deleted': deleted,
+        'a session that expires unseen is an event within 60 s': expired,
+        "a turn that its session's expiry cut is turn.failed": cut,
+        'the list has the newest 100 deliveries, in pages': listed,
+      }).map(([name, test]) => t.test(name, { buffered: true }, (t: Test) => test(t, store))),
+    );
+  });
 
-async function ends(t: Test): Promise<void> {
-  const scene = await openScene(t);
+async function ends(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store);
   const { receiver, house } = scene;
   const completed = await turn(scene);
   const failed = await turn(scene, 'tokens=9,fail_at=2');
@@ -107,8 +121,8 @@ async function ends(t: Test): Promise<void> {
   }
 }
 
-async function again(t: Test): Promise<void> {
-  const scene = await openScene(t, ['turn.completed']);
+async function again(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['turn.completed']);
   const { receiver } = scene;
   receiver.answer = () => (receiver.received.length === 0 ? 500 : 200);
   await turn(scene);
@@ -129,8 +143,8 @@ async function again(t: Test): Promise<void> {
   t.match(await deliveries(scene), [{ status: 'delivered', attempts: 2, next_at: null }]);
 }
 
-async function chosen(t: Test): Promise<void> {
-  const scene = await openScene(t, ['session.ended']);
+async function chosen(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['session.ended']);
   const { house, receiver, path } = scene;
   const end = (id: string) => house.ask(`/sessions/${id}/end`, { method: 'POST' });
   const assistant = await synthetic(house, 'tokens=1');
@@ -151,8 +165,8 @@ async function chosen(t: Test): Promise<void> {
   t.equal((await deliveries(scene)).length, 1);
 }
 
-async function gone(t: Test): Promise<void> {
-  const scene = await openScene(t);
+async function gone(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store);
   const { receiver, path, house } = scene;
   // The first event waits for its second attempt.
   receiver.answer = () => (receiver.received.length === 0 ? [503, { 'retry-after': '3600' }] : 410);
@@ -168,8 +182,8 @@ async function gone(t: Test): Promise<void> {
   t.equal((await deliveries(scene)).length, 2, 'no event is made');
 }
 
-async function retried(t: Test): Promise<void> {
-  const scene = await openScene(t, ['turn.completed']);
+async function retried(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['turn.completed']);
   const { receiver, path, house } = scene;
   await turn(scene);
   await until(async () => (await deliveries(scene))[0]?.status === 'delivered');
@@ -184,8 +198,8 @@ async function retried(t: Test): Promise<void> {
   t.equal((await house.console(path(`/deliveries/${nobody}/retry`), { method: 'POST' })).status, 404);
 }
 
-async function deleted(t: Test): Promise<void> {
-  const scene = await openScene(t, ['turn.completed']);
+async function deleted(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['turn.completed']);
   const other = await openReceiver(t);
   const { receiver, path, house } = scene;
   receiver.answer = () => 500;
@@ -202,8 +216,8 @@ async function deleted(t: Test): Promise<void> {
   t.equal(receiver.received.length, 1);
 }
 
-async function expired(t: Test): Promise<void> {
-  const scene = await openScene(t, ['session.expired']);
+async function expired(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['session.expired']);
   const { receiver, house } = scene;
   const assistant = await synthetic(house, 'tokens=1', { max_call_seconds: 1 });
   const { id, expires_at: expiresAt } = await house.session(assistant.id);
@@ -213,8 +227,8 @@ async function expired(t: Test): Promise<void> {
   t.comment(`after ${Math.round(Date.now() / 1000 - expiresAt)} s`);
 }
 
-async function cut(t: Test): Promise<void> {
-  const scene = await openScene(t, ['turn.failed']);
+async function cut(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['turn.failed']);
   const { receiver, house } = scene;
   const assistant = await synthetic(house, 'tokens=9,hang_at=2', { max_call_seconds: 3 });
   const { stream } = await begin(house, assistant.id);
@@ -226,8 +240,8 @@ async function cut(t: Test): Promise<void> {
   });
 }
 
-async function listed(t: Test): Promise<void> {
-  const scene = await openScene(t, ['session.ended']);
+async function listed(t: Test, store: StoreName): Promise<void> {
+  const scene = await openScene(t, store, ['session.ended']);
   const { house, receiver, path } = scene;
   const assistant = await synthetic(house, 'tokens=1');
   const ids: string[] = [];

@@ -11,7 +11,9 @@ import { oftenStrict, strictNames } from '../providers/strict/names.mjs';
  * any other.
  */
 const onRedis = new Set(
-  ['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume'].map((name) => `test/api/${name}.test.ts`),
+  ['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume', 'webhook-events'].map(
+    (name) => `test/api/${name}.test.ts`,
+  ),
 );
 
 /**
