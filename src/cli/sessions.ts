@@ -100,6 +100,7 @@ function renderOne({ session, transcript }: Shown): string {
     ['status', session.status],
     ['channel', session.channel],
     ['visitor', lines(session.visitor)],
+    ...(session.visitor_id == null ? [] : [['verified', oneLine(session.visitor_id)] as const]),
     ['metadata', lines(session.metadata)],
     ['created', time(session.created_at)],
     ['expires', time(session.expires_at)],

@@ -1,5 +1,7 @@
 /** Exports of the console: a transcript in Markdown, usage as CSV (contract 9). */
 import t, { type Test } from 'tap';
+import { jwt } from '../access/jwt.ts';
+import { linked, Visit } from '../pages/link/visits.ts';
 import { openWorkspace, type Answer, type House } from './house.ts';
 import { isRated, isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
@@ -7,6 +9,7 @@ import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 t.test('an export holds every row of its time', async (t) => {
   const house = await openWorkspace();
   await t.test('a transcript in Markdown', (t) => markdown(t, house));
+  await t.test('a transcript in Markdown marks a verified visitor', (t) => verified(t, house));
   await t.test('a message cannot pass for the frame', (t) => frame(t, house));
   await t.test('turns that did not complete', (t) => unfinished(t, house));
   await t.test('a long transcript comes whole', (t) => long(t, house));
@@ -69,6 +72,17 @@ Begun ${timeOf(session.created_at)} with the assistant ${assistant.id}, channel 
   t.same(page.json, (await house.ask(`/sessions/${session.id}/transcript?limit=1`)).json, 'json is the page');
   const empty = await house.session((await synthetic(house, 'tokens=1')).id);
   t.match((await exported(house, empty.id)).text, /^# Session ses_\w+\n\nBegun [^\n]+\n$/);
+}
+
+async function verified(t: Test, house: House): Promise<void> {
+  const assistant = await linked(house, 'exported');
+  const path = `/workspaces/${house.workspaceId}/assistants/${assistant.id}/link/identity`;
+  const { secret } = (await house.console(path, { method: 'POST' })).json;
+  const identity = jwt(secret, { sub: 'ada', exp: Math.floor(Date.now() / 1000) + 60 });
+  const visit = await Visit.to(house, 'exported', { body: { channel: 'link', identity } });
+  const session = await visit.session();
+  await visit.say(session, 'Hello');
+  t.match((await exported(house, session.id)).text, `## Visitor, verified (${visit.id}) · `);
 }
 
 async function frame(t: Test, house: House): Promise<void> {

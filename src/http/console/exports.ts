@@ -53,7 +53,7 @@ function* piecesOf(text: string): Generator<string, void> {
 
 function sectionOf(message: Message): string {
   const parts = [
-    `## ${speakers[message.role]} · ${timeOf(message.createdAt)}`,
+    `## ${speakerOf(message)} · ${timeOf(message.createdAt)}`,
     message.content === '' ? '' : quoted(message.content),
     noteOn(message),
   ];
@@ -64,6 +64,8 @@ function sectionOf(message: Message): string {
 }
 
 const speakers = { user: 'Visitor', assistant: 'Assistant' } as const;
+const speakerOf = ({ role, visitorId }: Message): string =>
+  speakers[role] + (visitorId == null ? '' : `, verified (${visitorId})`);
 
 function noteOn({ status, stopReason, errorCode }: Message): string {
   if (status === 'streaming') return '*Still being written.*';

@@ -2,11 +2,13 @@
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { jwt } from '../../access/jwt.ts';
+import { Visit } from '../link/visits.ts';
 import { signedIn } from './people.ts';
 import { findings, settled, within, type Console } from './console.ts';
 
 export async function theIdentity(t: Test, console: Console): Promise<void> {
   await within(t, console, 'the secret of a link is made, rotated and removed', secretOfLink);
+  await within(t, console, 'a verified visitor is marked in lists, on pages and in transcripts', verifiedShown);
   await within(t, console, 'a role that may not change an assistant sees no button for its secret', otherRoles);
 }
 
@@ -83,6 +85,46 @@ async function secretOfLink(t: Test, page: Page, { url, house }: Console, compla
 
   await page.goto(`${url(house.workspaceId, 'assistants', 'new')}?section=link`);
   await part(page).getByText('Create the assistant first').waitFor();
+}
+
+async function verifiedShown(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'knows', channels: { link: true }, link: { slug: 'knows' } });
+  const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
+  const { secret } = (await house.console(`${path}/link/identity`, { method: 'POST' })).json;
+  const identity = jwt(secret, { sub: 'ada', exp: Math.floor(Date.now() / 1000) + 60, visitor: { name: 'Ada' } });
+  const signed = await Visit.to(house, 'knows', { body: { channel: 'link', identity } });
+  const stranger = await Visit.to(house, 'knows');
+  const [hers, theirs] = [await signed.session(), await stranger.session({ visitor: { name: 'Ada' } })];
+  await signed.say(hers, 'A word of Ada');
+  await stranger.say(theirs, 'A word of a stranger');
+
+  await page.goto(url(house.workspaceId, `sessions?assistant_id=${id}`));
+  const row = (words: string) => page.getByRole('row').filter({ hasText: words });
+  await row('A word of Ada').getByText('verified').waitFor();
+  t.equal(await row('A word of a stranger').getByText('verified').count(), 0, 'a name that was typed is no proof');
+  t.same(await findings(page), []);
+  for (const place of [
+    ['sessions', hers.id],
+    ['live', 'session', hers.id],
+  ]) {
+    await page.goto(url(house.workspaceId, ...place));
+    const fact = page.locator('.facts div').filter({ has: page.getByText('Visitor', { exact: true }) });
+    await fact.getByText('verified').waitFor();
+    t.match(await fact.textContent(), hers.visitor_id);
+    t.same(await findings(page), []);
+  }
+  await page.goto(url(house.workspaceId, 'sessions', hers.id));
+  await page.getByRole('article', { name: 'Visitor' }).getByText('verified').waitFor();
+  t.equal(await page.getByRole('article', { name: 'Assistant' }).getByText('verified').count(), 0);
+  await signed.say(hers, 'Another word of Ada');
+  await house.console(`${path}/link/identity`, { method: 'DELETE' });
+  await signed.say(hers, 'No proof any more');
+  const said = (words: string) => page.getByRole('article', { name: 'Visitor' }).filter({ hasText: words });
+  await said('No proof any more').getByText('not verified').waitFor();
+  t.equal(await said('Another word').getByText('verified').count(), 0, 'a mark holds for what follows it');
+  await page.goto(url(house.workspaceId, 'sessions', theirs.id));
+  await page.getByRole('article', { name: 'Visitor' }).waitFor();
+  t.equal(await page.getByText('verified').count(), 0);
 }
 
 async function otherRoles(t: Test, _page: Page, console: Console): Promise<void> {

@@ -13,6 +13,7 @@ import { Facts, Head, State } from '../parts/head.tsx';
 import { Lost, Unread } from '../parts/missing.tsx';
 import { shortId } from '../format.ts';
 import { may } from '../may.ts';
+import { verifiedFact } from '../parts/verified.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Day, MomentText, Until } from '../parts/time.tsx';
 import { TurnSteps } from '../parts/turn-steps.tsx';
@@ -22,7 +23,10 @@ import type { Assistant, Session } from '../types.ts';
 
 /** The fields read of the record of any actor whose kind has one. */
 type Stored = Partial<
-  Pick<Session, 'active_turn_id' | 'active_call_id' | 'assistant_id' | 'channel' | 'ended_at' | 'created_at'>
+  Pick<
+    Session,
+    'active_turn_id' | 'active_call_id' | 'assistant_id' | 'channel' | 'ended_at' | 'created_at' | 'visitor_id'
+  >
 > & { readonly name?: string; readonly status?: string; readonly expires_at?: number | null };
 
 /** Reads the state from the record while the actor sleeps. A key's debt is known to its actor alone. */
@@ -181,7 +185,7 @@ function FactsOf({
   steps: readonly Step[];
   state: string | null;
 }) {
-  const facts: [string, preact.ComponentChildren][] = [];
+  const facts: (readonly [string, preact.ComponentChildren])[] = [];
   if (record?.created_at !== undefined)
     facts.push([
       kind === 'session' ? 'Opened' : 'Created',
@@ -202,6 +206,7 @@ function FactsOf({
         by.kind === 'key' ? <a href={inWorkspace('keys', by.id)}>{by.name ?? by.id}</a> : (by.name ?? by.kind),
       ]);
     if (record?.channel !== undefined) facts.push(['Channel', record.channel === 'api' ? 'API' : record.channel]);
+    facts.push(...verifiedFact(record?.visitor_id));
   }
   const session = sessionHere();
   if ((kind === 'turn' || kind === 'call') && session !== null)

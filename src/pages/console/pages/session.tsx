@@ -14,6 +14,7 @@ import { Transcript, useTalk, type Talk } from '../parts/talk.tsx';
 import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Unread } from '../parts/missing.tsx';
+import { verifiedFact } from '../parts/verified.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
 import type { Assistant, ConsoleSession, Erasure } from '../types.ts';
@@ -72,6 +73,7 @@ export default function SessionPage() {
                 ] as const,
               ]),
           ['Channel', session.channel === 'api' ? 'API' : session.channel],
+          ...verifiedFact(session.visitor_id),
           ...visitor.map(([name, value]) => [`Visitor: ${name}`, String(value)] as const),
           ...Object.entries(session.metadata).map(([name, value]) => [name, value] as const),
         ]}

@@ -14,6 +14,7 @@ import { useSessionNews } from '../parts/session-news.ts';
 import { MomentText } from '../parts/time.tsx';
 import { plainText, useTyped, type FieldText } from '../parts/typed.ts';
 import { apiWorkspace, inWorkspace, search, setQuery } from '../route.ts';
+import { Verified } from '../parts/verified.tsx';
 import type { Assistant, Key, ListedSession } from '../types.ts';
 
 const filters = ['status', 'assistant_id', 'channel', 'key_id', 'from', 'to', 'q'] as const;
@@ -50,7 +51,13 @@ export default function Sessions() {
       name: 'Visitor',
       width: 'minmax(0, 1.2fr)',
       wide: true,
-      cell: ({ visitor }) => <span class="soft">{Object.values(visitor).map(String).join(', ') || '–'}</span>,
+      cell: ({ visitor, visitor_verified: isVerified }) => (
+        <span class="soft">
+          {isVerified && <Verified />}
+          {isVerified && ' '}
+          {Object.values(visitor).map(String).join(', ') || (isVerified ? '' : '–')}
+        </span>
+      ),
     },
     {
       name: 'Channel',

@@ -11,6 +11,7 @@ import { cutWords } from './cut-words.ts';
 import { Failure } from './failure.tsx';
 import { MomentText } from './time.tsx';
 import { Call } from './tool-calls.tsx';
+import { Verified } from './verified.tsx';
 import { Wait } from './wait.tsx';
 
 export interface Talk {
@@ -179,6 +180,19 @@ function spokenOf({ voice }: Pick<Message, 'voice'>): string | null {
   return `spoken, ${second.format(voice.audio_ms / 1000)} s${basis}`;
 }
 
+/** Whether the visitor is verified from this message on; null where the visitor's message before says the same. */
+function verifiedFrom(messages: readonly Message[], index: number): boolean | null {
+  const { role, visitor_verified: is } = messages[index]!;
+  if (role !== 'user') return null;
+  let before = false;
+  for (let place = index - 1; place >= 0; place--) {
+    if (messages[place]!.role !== 'user') continue;
+    before = messages[place]!.visitor_verified;
+    break;
+  }
+  return is === before ? null : is;
+}
+
 interface TranscriptOptions {
   readonly talk: Held;
   readonly empty?: string;
@@ -199,11 +213,12 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
         </p>
       )}
       {messages.length === 0 && failure === null && <p class="note">{empty ?? 'Nothing was said yet.'}</p>}
-      {messages.map((message) => (
+      {messages.map((message, index) => (
         <Said
           key={message.id}
           role={message.role}
           text={message.content}
+          verified={verifiedFrom(messages, index)}
           calls={message.tool_calls}
           at={message.created_at}
           spoken={spokenOf(message)}
@@ -222,6 +237,8 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
 interface SaidOptions {
   readonly role: 'user' | 'assistant';
   readonly text: string;
+  /** Whether the site has signed who says it; null where that is as before. */
+  readonly verified?: boolean | null;
   readonly calls?: readonly ToolCall[];
   readonly at?: number;
   readonly spoken?: string | null;
@@ -256,6 +273,7 @@ function partsOf(text: string, calls: readonly ToolCall[]): readonly Part[] {
 const Said = ({
   role,
   text,
+  verified = null,
   calls = [],
   at,
   spoken = null,
@@ -272,6 +290,7 @@ const Said = ({
         {words !== '' && <p class="words">{words}</p>}
       </Fragment>
     ))}
+    {verified !== null && <Verified is={verified} />}
     {growing && (
       <p class="growing">
         {calls.some(({ status }) => status === 'running')
