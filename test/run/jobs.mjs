@@ -85,10 +85,18 @@ function isSharing(file, inputs) {
   );
 }
 
-/** Files of one folder that share a process, a few at a time. */
-function groupsOf(files, inputs, times) {
+/**
+ * Tests that parse the whole source, which one process does once. The first comes first: it watches what modules do as
+ * they load.
+ */
+const parsing = ['test/linear/expressions.test.ts', 'test/lifecycle.test.ts', 'test/tidy.test.ts'];
+
+/** Groups of files that share a process: tests that parse the source, and files of one folder, a few at a time. */
+function groupsOf(all, inputs, times) {
+  const ofSource = parsing.filter((file) => all.includes(file));
+  const files = ofSource.length > 1 ? all.filter((file) => !ofSource.includes(file)) : all;
   const isLong = (file) => times[file]?.some((seconds, index) => seconds >= alone[index]);
-  const groups = [];
+  const groups = [{ name: 'test/ on the source', files: ofSource, env: {} }];
   for (const folder of new Set(files.map((file) => dirname(file)))) {
     const sharing = files.filter((file) => dirname(file) === folder && !isLong(file) && isSharing(file, inputs));
     const count = Math.ceil(sharing.length / sharingMax);

@@ -171,6 +171,17 @@ t.test('files of a folder that start no process and change nothing of their own 
   t.same(jobs[0]!.files, together);
 });
 
+t.test('tests that parse the source share a process, and one alone does not', async (t) => {
+  const parsing = ['test/linear/expressions.test.ts', 'test/lifecycle.test.ts', 'test/tidy.test.ts'];
+  const namesOf = (files: readonly string[]) =>
+    jobsOf(files, { bundles: files.map((file) => file.replace('.ts', '.mjs')), inputs: {} }).map(({ name, files }) => [
+      name,
+      files,
+    ]);
+  t.same(namesOf(parsing.toReversed()), [['test/ on the source', parsing]]);
+  t.same(namesOf([parsing[2]!]), [[parsing[2], undefined]]);
+});
+
 t.test(
   'suites that start no more than servers share a process, with the engines in turn; on Redis each has its own',
   async (t) => {

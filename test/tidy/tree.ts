@@ -60,15 +60,20 @@ function ignores(text: string): (name: string) => boolean {
     name === '.git' || lines.some((line) => (line.startsWith('*') ? name.endsWith(line.slice(1)) : name === line));
 }
 
-const parsed = new WeakMap<Tree, readonly Source[]>();
+/** Parsed files by path, each with the text that was parsed: trees share most of their files. */
+const parsed = new Map<string, { readonly text: string; readonly source: Source }>();
 
-/** The source files of a tree, parsed once. */
-export function sourcesOf(tree: Tree): readonly Source[] {
-  const known = parsed.get(tree);
-  if (known !== undefined) return known;
-  const sources = [...tree].filter(([path]) => isSource(path)).map(([path, text]) => readSource(path, text));
-  parsed.set(tree, sources);
-  return sources;
+/** The source files of a tree, each parsed once. */
+export const sourcesOf = (tree: Tree): readonly Source[] =>
+  [...tree].filter(([path]) => isSource(path)).map(([path, text]) => sourceOf(path, text));
+
+function sourceOf(path: string, text: string): Source {
+  const known = parsed.get(path);
+  if (known?.text === text) return known.source;
+  const source = readSource(path, text);
+  // The example of a rule does not displace the file of the project.
+  if (known === undefined) parsed.set(path, { text, source });
+  return source;
 }
 
 function readSource(path: string, text: string): Source {
