@@ -22,8 +22,10 @@ export interface TalkOptions extends VoiceOptions {
   readonly keep?: boolean;
 }
 
-/** Silence behind a clip, in milliseconds: by then its turn has ended, however unfinished it sounds. */
+/** Silence behind a clip, in milliseconds: by then its speech is noticed, and its turn has begun in most cases. */
 const silenceMs = 2_500;
+/** Silence behind a clip whose speech has begun no turn, in milliseconds: noise, or a server that is slow. */
+const unansweredMs = 15_000;
 /** Half duplex: the loudspeaker would be heard. */
 const bareNote = 'Nothing you say while the assistant speaks is heard; with --headphones it is. ';
 const silence: Clip = { samples: new Int16Array(soundRate / 50), sampleRate: soundRate };
@@ -122,12 +124,20 @@ function watch(live: Call, view: TalkView, greeting: string | null): Promise<Err
 
 /** Says each clip once the assistant listens, waits for the reply to it, and hangs up behind the last. */
 async function sayAll(live: Call, clips: readonly Clip[]): Promise<void> {
+  let isAnswered = true;
+  live.subscribe((event) => {
+    if (event.type === 'turn.started' && event.spoken) isAnswered = true;
+    else if (event.type === 'turn.withdrawn' || (event.type === 'state' && event.state === 'hearing'))
+      isAnswered = false;
+  });
   for (const clip of clips) {
     while (live.state !== 'listening' && live.state !== 'closed') await quiet(live);
+    isAnswered = true;
     await atItsPace(clip, (frame) => live.send(frame), undefined);
     const sentAt = realClock.now();
-    while (live.state !== 'closed' && (live.state !== 'listening' || realClock.now() - sentAt < silenceMs))
-      await quiet(live);
+    const isOver = (): boolean =>
+      live.state === 'listening' && realClock.now() - sentAt >= (isAnswered ? silenceMs : unansweredMs);
+    while (live.state !== 'closed' && !isOver()) await quiet(live);
   }
   await live.hangUp();
 }
