@@ -141,7 +141,7 @@ async function runTests(jobs, measure, { cpu }) {
     },
     { slowness: cpu },
   );
-  if (measure) keepTimes(taken);
+  if (measure) keepTimes(taken, jobs, { isWhole: positionals.length === 0 && !values.changed });
 }
 
 /** Returns the files that a change since main can reach; prints which, and why. */

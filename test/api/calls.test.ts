@@ -6,36 +6,46 @@ import { until } from './talk.ts';
 
 const env = { PARLEY_SYNTHETIC: '1' };
 
+/** Tests of what a call says, hears and cuts: the same on both engines, whose sockets `test/http/edge/` compares. */
+const ofSpeech: Readonly<Record<string, (t: Test, house: House) => Promise<void>>> = {
+  'a reply is cut where its listener was': cut,
+  'an unheard reply leaves no trace': unheard,
+  'a reply that was cut is over before the call is': hungUp,
+  'a text of whose reply nothing was heard begins the next message': unheardText,
+  'a cut ends at the word of which half was played': exact,
+  'a turn that was requested early is invisible until its speech ends': hidden,
+  'the audio of a reply that was asked for early begins once': prepared,
+  'the greeting is spoken first': greeted,
+  'speech over a reply pauses it, and cuts it if it has words': interrupted,
+  'a backchannel lets the reply go on': backchannel,
+  'speech cuts by its voice, or not at all, as the client wishes': modes,
+  'a chat is read along': busy,
+  'chats that are over at once are read along, one after the other': quick,
+  'requests of the API cut a reply': aborted,
+  'a model and a voice that fail': failures,
+  'a reply that fails when some of it was heard': failsLate,
+  'a client that reports nothing goes by the clock': silent,
+  'a telephone hears mu-law': telephone,
+};
+
+/** Tests of the socket itself, on each engine; the server ends with the last. */
+const ofSocket: Readonly<Record<string, (t: Test, house: House) => Promise<void>>> = {
+  'words that are said are answered aloud': answered,
+  'a message is answered aloud': typed,
+  'the end of its session ends a call': ended,
+  'a newer call takes the place of an earlier one': replaced,
+  'a lost connection seals what was sent': lost,
+  'wrong messages are named before the close': wrong,
+  'a flood is named before the close': flooded,
+  "a call ends at its session's deadline": expires,
+  'a server that ends speaks its reply to the end': drains,
+};
+
 for (const edge of edges) {
   t.test(edge, async (t) => {
     const house = await openHouse(t, { env: { ...env, PARLEY_EDGE: edge } });
-    await t.test('words that are said are answered aloud', (t) => answered(t, house));
-    await t.test('a reply is cut where its listener was', (t) => cut(t, house));
-    await t.test('an unheard reply leaves no trace', (t) => unheard(t, house));
-    await t.test('a reply that was cut is over before the call is', (t) => hungUp(t, house));
-    await t.test('a text of whose reply nothing was heard begins the next message', (t) => unheardText(t, house));
-    if (edge === edges[0]) await t.test('a cut ends at the word of which half was played', (t) => exact(t, house));
-    await t.test('a turn that was requested early is invisible until its speech ends', (t) => hidden(t, house));
-    await t.test('the audio of a reply that was asked for early begins once', (t) => prepared(t, house));
-    await t.test('a message is answered aloud', (t) => typed(t, house));
-    await t.test('the greeting is spoken first', (t) => greeted(t, house));
-    await t.test('speech over a reply pauses it, and cuts it if it has words', (t) => interrupted(t, house));
-    await t.test('a backchannel lets the reply go on', (t) => backchannel(t, house));
-    await t.test('speech cuts by its voice, or not at all, as the client wishes', (t) => modes(t, house));
-    await t.test('a chat is read along', (t) => busy(t, house));
-    await t.test('chats that are over at once are read along, one after the other', (t) => quick(t, house));
-    await t.test('requests of the API cut a reply', (t) => aborted(t, house));
-    await t.test('the end of its session ends a call', (t) => ended(t, house));
-    await t.test('a newer call takes the place of an earlier one', (t) => replaced(t, house));
-    await t.test('a lost connection seals what was sent', (t) => lost(t, house));
-    await t.test('a model and a voice that fail', (t) => failures(t, house));
-    await t.test('a reply that fails when some of it was heard', (t) => failsLate(t, house));
-    await t.test('wrong messages are named before the close', (t) => wrong(t, house));
-    await t.test('a flood is named before the close', (t) => flooded(t, house));
-    await t.test('a client that reports nothing goes by the clock', (t) => silent(t, house));
-    await t.test('a telephone hears mu-law', (t) => telephone(t, house));
-    await t.test("a call ends at its session's deadline", (t) => expires(t, house));
-    await t.test('a server that ends speaks its reply to the end', (t) => drains(t, house));
+    const tests = { ...(edge === edges[0] && ofSpeech), ...ofSocket };
+    for (const [name, run] of Object.entries(tests)) await t.test(name, (t) => run(t, house));
   });
 }
 

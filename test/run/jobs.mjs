@@ -152,11 +152,14 @@ export function jobsOf(files, { bundles, inputs }) {
   ];
 }
 
-/** Writes down how long each took, for the order of later runs; what did not run keeps its times. */
-export function keepTimes(taken) {
-  const before = Object.entries(JSON.parse(readFileSync(table, 'utf8'))).filter(([name]) =>
-    existsSync(join(root, name.split(' ')[0])),
-  );
+/**
+ * Writes down how long each took, for the order of later runs; what did not run keeps its times. A run of all files
+ * removes the rows of jobs that no longer exist.
+ */
+export function keepTimes(taken, jobs, { isWhole }) {
+  const names = new Set(jobs.map(({ name }) => name));
+  const exists = (name) => (isWhole ? names.has(name) : existsSync(join(root, name.split(' ')[0])));
+  const before = Object.entries(JSON.parse(readFileSync(table, 'utf8'))).filter(([name]) => exists(name));
   const rows = Object.entries({ ...Object.fromEntries(before), ...taken }).toSorted(([, [a]], [, [b]]) => b - a);
   writeFileSync(
     table,
