@@ -162,7 +162,7 @@ export class Webhooks {
     return answer;
   }
 
-  /** A drain cut the attempt: another process, or the next one, sends the delivery at once. */
+  /** A drain cut the attempt: another process, or the next one, need not wait for the lease. */
   async #release(delivery: WebhookDelivery): Promise<void> {
     const { store, clock } = this.#options;
     const { attempts } = delivery;

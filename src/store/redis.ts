@@ -10,6 +10,7 @@ import type { PubSub, Notice, Store } from './store.ts';
 import type { StoreClock } from './clock.ts';
 import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
+import { DueWorkspaces } from './redis/due-workspaces.ts';
 import { Eviction } from './redis/eviction.ts';
 import { RedisErasures } from './redis/erasures.ts';
 import { RedisHistory } from './redis/history.ts';
@@ -107,9 +108,10 @@ export class RedisStore implements Store {
     this.#onLoading = onLoading;
     const calling = new Registry(link, roots, clock, 'calling');
     this.catalog = new RedisCatalog(link, roots, ids, calling);
-    this.sessions = new RedisSessions(link, roots, registry, ids);
+    const due = new DueWorkspaces();
+    this.sessions = new RedisSessions(link, roots, registry, ids, due);
     const orphans = new RedisOrphans(link, roots, clock, turning);
-    this.turns = new RedisTurns(link, roots, [registry, turning], orphans, clock, time);
+    this.turns = new RedisTurns(link, roots, [registry, turning], orphans, due, clock, time);
     this.#budgets = new RedisBudgets(link, roots, clock, ids);
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);
@@ -117,7 +119,7 @@ export class RedisStore implements Store {
     this.loadBoard = new RedisLoadBoard(link, roots);
     this.history = new RedisHistory(link, roots);
     this.erasures = new RedisErasures(link, roots, new Registry(link, roots, clock, 'erasing'), ids);
-    this.webhooks = new RedisWebhooks(link, roots, calling, ids);
+    this.webhooks = new RedisWebhooks(link, roots, calling, ids, due);
     this.pubSub = {
       publish: async (channel, text) => void (await link.send(roots.registry, 'PUBLISH', roots.channel(channel), text)),
       listen: async (channel, listener) => link.subscribe(roots.channel(channel), listener, () => {}),

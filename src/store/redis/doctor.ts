@@ -15,6 +15,7 @@ import type { Node, Timing } from './doctor/node.ts';
 import { permissions } from './doctor/permissions.ts';
 import { reach } from './doctor/reach.ts';
 import * as server from './doctor/server.ts';
+import { DueWorkspaces } from './due-workspaces.ts';
 import { Roots, usualPrefix } from './keys.ts';
 import { RedisLink } from './link.ts';
 import { Registry } from './registry.ts';
@@ -189,7 +190,13 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
   try {
     await link.open();
     const catalog = new RedisCatalog(link, roots, ids, new Registry(link, roots, clock, 'calling'));
-    const sessions = new RedisSessions(link, roots, new Registry(link, roots, clock, 'active'), ids);
+    const sessions = new RedisSessions(
+      link,
+      roots,
+      new Registry(link, roots, clock, 'active'),
+      ids,
+      new DueWorkspaces(),
+    );
     return await records({
       catalog,
       sessions,

@@ -11,6 +11,9 @@ import { textOfReply } from './reply.ts';
 /** Workspaces that a process remembers to have entered for the sweep. */
 const redisRegistryMax = 10_000;
 
+/** Workspaces that one question names. */
+const askedAtOnce = 1_000;
+
 /**
  * Time for which a process relies on an entry, and age at which an entry is removed: longer, so that no process still
  * relies on it.
@@ -66,6 +69,17 @@ export class Registry {
       workspace: workspaceId,
       stale: staleMs,
     });
+  }
+
+  /** The workspaces among some that are on the list. */
+  async among(workspaceIds: readonly string[]): Promise<string[]> {
+    const found: string[] = [];
+    for (let first = 0; first < workspaceIds.length; first += askedAtOnce) {
+      const workspaces = workspaceIds.slice(first, first + askedAtOnce);
+      const answer = await this.#link.run('find-registered', this.#roots.registry, { list: this.#list, workspaces });
+      found.push(...answer.map(textOfReply));
+    }
+    return found;
   }
 
   async all(): Promise<Registered[]> {

@@ -23,6 +23,7 @@ import type {
 import { unpackRow } from '../codec.ts';
 import { matchesRecord, spanOf } from '../sessions.ts';
 import { auditFields, RedisAudit } from './audit.ts';
+import type { DueWorkspaces } from './due-workspaces.ts';
 import { moveField } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -39,11 +40,13 @@ export class RedisSessions implements SessionStore {
   readonly #roots: Roots;
   readonly #registry: Registry;
   readonly #ids: Ids;
+  readonly #due: DueWorkspaces;
   readonly #transcript: RedisTranscript;
   readonly #audit: RedisAudit;
 
-  constructor(link: RedisLink, roots: Roots, registry: Registry, ids: Ids) {
+  constructor(link: RedisLink, roots: Roots, registry: Registry, ids: Ids, due: DueWorkspaces) {
     this.#link = link;
+    this.#due = due;
     this.#roots = roots;
     this.#registry = registry;
     this.#ids = ids;
@@ -120,7 +123,8 @@ export class RedisSessions implements SessionStore {
       ...endingFields(session, nowMs),
       settled: settledFields(settled, nowMs),
     };
-    return this.#link.runDurable('save-session', root, fields);
+    const saved = this.#link.runDurable('save-session', root, fields);
+    return fields.sessionEvent === '' ? saved : saved.finally(() => this.#due.ended(session.workspaceId));
   }
 
   async charge({ session, asked, nowMs, ...basis }: ChargeSession): Promise<ChargedSession> {

@@ -174,6 +174,7 @@ export const steps = {
   register: ['list', 'workspace'],
   'list-registered': ['list', 'stale'],
   unregister: ['list', 'workspace', 'stale'],
+  'find-registered': ['list', '...workspaces'],
   'find-aged-sessions': ['retention', 'latest', 'offset', 'count'],
   'sweep-session': ['session', 'retention', 'latest'],
   'sweep-memories': ['limit', 'latest'],
@@ -270,7 +271,8 @@ interface Answers {
   'read-limits': number[];
   'list-registered': [fresh: Buffer[], stale: Buffer[]];
   'find-aged-sessions': [rows: number, ids: Buffer[]];
-  'claim-deliveries': [webhooks: number, deliveries: Buffer[]];
+  'claim-deliveries': [webhooks: number, next: Buffer | null, deliveries: Buffer[]];
+  'find-registered': Buffer[];
   'fail-deliveries': number;
   'list-deliveries': Buffer[];
   'retry-delivery': [event: Buffer, state: Buffer] | null;

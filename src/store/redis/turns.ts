@@ -31,6 +31,7 @@ import { endedCalls, hasEnded } from '../records/tools.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
 import { auditFields, RedisAudit } from './audit.ts';
+import type { DueWorkspaces } from './due-workspaces.ts';
 import { moveField } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
@@ -67,6 +68,7 @@ export class RedisTurns implements TurnStore {
   readonly #roots: Roots;
   readonly #registries: readonly Registry[];
   readonly #orphans: RedisOrphans;
+  readonly #due: DueWorkspaces;
   readonly #clock: Clock;
   /** The time of Redis, where it is known. */
   readonly #time: StoreClock | undefined;
@@ -79,10 +81,12 @@ export class RedisTurns implements TurnStore {
     roots: Roots,
     registries: readonly Registry[],
     orphans: RedisOrphans,
+    due: DueWorkspaces,
     clock: Clock,
     time?: StoreClock,
   ) {
     this.#link = link;
+    this.#due = due;
     this.#roots = roots;
     this.#registries = registries;
     this.#orphans = orphans;
@@ -251,29 +255,31 @@ export class RedisTurns implements TurnStore {
         ...endedFields(session, turn, step.nowMs),
         settled: settledFields(step.settled, step.nowMs),
       }),
-    );
+    ).finally(() => this.#due.ended(session.workspaceId));
     return finished(answer);
   }
 
   async withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence, remember } = step;
-    const answer = await this.#link.runDurable('withdraw-turn', this.#roots.workspace(session.workspaceId), {
-      session: part(session.id),
-      turn: part(turn.id),
-      ...basisFields(step),
-      epoch: fence.epoch,
-      owner: fence.owner,
-      ...sessionFields(session),
-      first: firstIndexOf(turn),
-      index: turn.messageIndex,
-      turnId: turn.id,
-      given: remember ? memoryDigest(remember.scope, remember.key) : '',
-      ...countedFields(session, turn),
-      amends: amendsField(step.amends),
-      ...moveField(step.move),
-      ...endingFields(session, step.nowMs ?? 0),
-      settled: settledFields(step.settled, step.nowMs!),
-    });
+    const answer = await this.#link
+      .runDurable('withdraw-turn', this.#roots.workspace(session.workspaceId), {
+        session: part(session.id),
+        turn: part(turn.id),
+        ...basisFields(step),
+        epoch: fence.epoch,
+        owner: fence.owner,
+        ...sessionFields(session),
+        first: firstIndexOf(turn),
+        index: turn.messageIndex,
+        turnId: turn.id,
+        given: remember ? memoryDigest(remember.scope, remember.key) : '',
+        ...countedFields(session, turn),
+        amends: amendsField(step.amends),
+        ...moveField(step.move),
+        ...endingFields(session, step.nowMs ?? 0),
+        settled: settledFields(step.settled, step.nowMs!),
+      })
+      .finally(() => this.#due.ended(session.workspaceId));
     return finished(answer);
   }
 

@@ -1,8 +1,8 @@
 -- Leases due deliveries of the workspace's webhooks, the oldest of a webhook first.
 -- KEYS: the workspace's root.
 -- ARGV: owner, write, now_ms, until_ms, limit, ...skipped.
--- Answer: {webhooks, deliveries}: how many webhooks the workspace has; and webhook, id, event and state of each delivery. A repeat
---   gets the same answer.
+-- Answer: {webhooks, next, deliveries}: how many webhooks the workspace has; when the next delivery of any of them is due or its
+--   lease ends, false without one; and webhook, id, event and state of each delivery. A repeat gets the same answer.
 --- @include "at"
 --- @include "keep-answer"
 
@@ -23,6 +23,11 @@ for _, webhook in ipairs(webhooks) do
     end
   end
 end
-local answer = { #webhooks, found }
+local next = false
+for _, webhook in ipairs(webhooks) do
+  local first = redis.call('ZRANGE', at('deliveries', webhook, 'due'), 0, 0, 'WITHSCORES')[2]
+  if first and (not next or tonumber(first) < tonumber(next)) then next = first end
+end
+local answer = { #webhooks, next, found }
 if #found > 0 then keep_answer(write, cmsgpack.pack(answer)) end
 return answer
