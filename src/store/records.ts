@@ -469,3 +469,12 @@ export interface CatalogRecords {
   assistant_version: AssistantVersion;
 }
 export type CatalogKind = keyof CatalogRecords;
+
+/** A record with its kind, which decides the record's type. */
+export type CatalogEntry = {
+  readonly [K in CatalogKind]: { readonly kind: K; readonly record: CatalogRecords[K] };
+}[CatalogKind];
+
+/** The compiler does not connect a kind with its record where neither is known yet. */
+export const entryOf = <K extends CatalogKind>(kind: K, record: CatalogRecords[K]): CatalogEntry =>
+  ({ kind, record }) as CatalogEntry;

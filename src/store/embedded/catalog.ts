@@ -5,6 +5,7 @@ import type {
   AssistantVersion,
   AuditEntry,
   Catalog,
+  CatalogEntry,
   CatalogKind,
   CatalogRecords,
   Key,
@@ -14,12 +15,11 @@ import type {
   IdempotencyRecord,
   TurnPlace,
   Versioned,
-  Webhook,
 } from '../store.ts';
 import { AliasTaken, SlugTaken, WebhooksFull } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
-import { keptAlias } from '../records.ts';
+import { entryOf, keptAlias } from '../records.ts';
 import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
@@ -60,19 +60,15 @@ export class EmbeddedCatalog implements Catalog {
     move?: Move,
     audit?: AuditEntry,
   ): Promise<void> {
+    const entry = entryOf(kind, record);
     const created = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#batcher.get(key) !== undefined) return false;
       if (kind === 'webhook') this.#refuseBeyondMax(keys.catalog(kind, workspaceOf(record)));
-      if (kind === 'assistant') {
-        this.#putSlug(draft, record as Assistant);
-        this.#putAlias(draft, record as Assistant);
-      }
+      this.#putNames(draft, entry);
       draft.put(key, { record, version: 1 });
-      putAudit(draft, kind === 'audit_entry' ? (record as AuditEntry) : audit);
+      putAudit(draft, entry.kind === 'audit_entry' ? entry.record : audit);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
-      if (kind === 'key') putPublicKey(draft, record as Key);
-      if (kind === 'webhook') this.#webhooks.putIn(draft, record as Webhook);
       return true;
     });
     if (created) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
@@ -96,23 +92,16 @@ export class EmbeddedCatalog implements Catalog {
     audit?: AuditEntry,
     made?: AssistantVersion,
   ): Promise<number | null> {
+    const entry = entryOf(kind, record);
     const moved = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
-      const stored = this.#batcher.get<Versioned<Records>>(key);
+      const stored = this.#batcher.get<Versioned<CatalogRecords[K]>>(key);
       if (stored?.version !== version) return null;
-      if (kind === 'assistant') {
-        this.#moveSlug(draft, stored.record as Assistant, record as Assistant);
-        this.#moveAlias(draft, stored.record as Assistant, record as Assistant);
-      }
+      this.#moveNames(draft, entryOf(kind, stored.record), entry);
       draft.put(key, { record, version: version + 1 });
       putAudit(draft, audit);
       if (made !== undefined) draft.put(rowKey('assistant_version', made), { record: made, version: 1 });
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
-      if (kind === 'key') {
-        draft.remove(keys.publicKey((stored.record as Key).publicId));
-        putPublicKey(draft, record as Key);
-      }
-      if (kind === 'webhook') this.#webhooks.putIn(draft, record as Webhook);
       return version + 1;
     });
     if (moved !== null) this.#notices.sendChanged(kind, workspaceOf(record), record.id);
@@ -123,18 +112,19 @@ export class EmbeddedCatalog implements Catalog {
     if (kind === 'workspace') return this.#removeWorkspace(id, audit);
     const removed = await this.#batcher.step((draft) => {
       const key = keys.catalog(kind, workspaceId) + keys.part(id);
-      const stored = this.#batcher.get<Versioned<Records>>(key);
+      const stored = this.#batcher.get<Versioned<CatalogRecords[typeof kind]>>(key);
       if (stored === undefined) return false;
       draft.remove(key);
       putAudit(draft, audit);
       if (hasHistory(kind)) this.#removeRange(draft, keys.history(kind, workspaceId, id), Infinity);
-      if (kind === 'assistant') {
-        this.#removeSlug(draft, stored.record as Assistant);
-        this.#removeAlias(draft, stored.record as Assistant);
+      const entry = entryOf(kind, stored.record);
+      if (entry.kind === 'assistant') {
+        this.#removeSlug(draft, entry.record);
+        this.#removeAlias(draft, entry.record);
         for (const [made] of this.#batcher.range(...keys.versionsOf(workspaceId, id))) draft.remove(made);
       }
-      if (kind === 'key') {
-        draft.remove(keys.publicKey((stored.record as Key).publicId));
+      if (entry.kind === 'key') {
+        draft.remove(keys.publicKey(entry.record.publicId));
         this.#removeRange(draft, keys.keyBudgets(workspaceId, id), Infinity);
         this.#forgotten(workspaceId, id);
       }
@@ -224,6 +214,27 @@ export class EmbeddedCatalog implements Catalog {
       if (prefix.startsWith('memory/')) draft.remove(keys.memoryEnd((row as IdempotencyRecord).untilMs, key));
     }
     return rows.length;
+  }
+
+  /** Stores the rows by which a new record is found; a webhook also becomes one that events are stored for. */
+  #putNames(draft: Draft, { kind, record }: CatalogEntry): void {
+    if (kind === 'assistant') {
+      this.#putSlug(draft, record);
+      this.#putAlias(draft, record);
+    }
+    if (kind === 'key') putPublicKey(draft, record);
+    if (kind === 'webhook') this.#webhooks.putIn(draft, record);
+  }
+
+  /** Replaces those rows of a record by the rows of its next version. */
+  #moveNames(draft: Draft, before: CatalogEntry, after: CatalogEntry): void {
+    if (before.kind === 'assistant' && after.kind === 'assistant') {
+      this.#moveSlug(draft, before.record, after.record);
+      this.#moveAlias(draft, before.record, after.record);
+      return;
+    }
+    if (before.kind === 'key') draft.remove(keys.publicKey(before.record.publicId));
+    this.#putNames(draft, after);
   }
 
   /** A save that leaves the slug as it is does not fail where another assistant has that slug. */

@@ -12,6 +12,7 @@ import {
   type AssistantVersion,
   type AuditEntry,
   type Catalog,
+  type CatalogEntry,
   type CatalogKind,
   type CatalogRecords,
   type Key,
@@ -22,7 +23,7 @@ import {
 } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
-import { aliasKeyOf, keptAlias } from '../records.ts';
+import { aliasKeyOf, entryOf, keptAlias } from '../records.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
@@ -71,16 +72,18 @@ export class RedisCatalog implements Catalog {
     move?: Move,
     audit?: AuditEntry,
   ): Promise<void> {
-    if (kind === 'key') await this.#publish(record as Key);
+    const entry = entryOf(kind, record);
+    const assistant = entry.kind === 'assistant' ? entry.record : null;
+    if (entry.kind === 'key') await this.#publish(entry.record);
     const workspaceId = workspaceOf(record);
     if (kind === 'webhook') await this.#calling.register(workspaceId);
-    const slug = kind === 'assistant' ? slugOf(record as Assistant) : null;
-    if (slug !== null) {
+    const slug = assistant && slugOf(assistant);
+    if (assistant !== null && slug !== null) {
       // An existing record stays as it is, with its slug.
       if ((await this.read('assistant', workspaceId, record.id)) !== null) return;
-      await this.#slugs.claim(slug, record as Assistant);
+      await this.#slugs.claim(slug, assistant);
     }
-    const row = kind === 'audit_entry' ? (record as AuditEntry) : audit;
+    const row = entry.kind === 'audit_entry' ? entry.record : audit;
     if (row !== undefined) await this.#audit.note(row);
     const fields = {
       kind,
@@ -89,14 +92,14 @@ export class RedisCatalog implements Catalog {
       channel: this.#roots.channel('notices'),
       workspaceId,
       recordId: record.id,
-      alias: kind === 'assistant' ? (aliasKeyOf(record as Assistant) ?? '') : '',
+      alias: (assistant && aliasKeyOf(assistant)) ?? '',
       most: kind === 'webhook' ? limits.webhooksMax : '',
       ...moveField(hasHistory(kind) ? move : null),
-      wants: wantsField(kind, record),
+      wants: wantsField(entry),
       ...auditFields(audit),
     };
     const answer = await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields);
-    if (answer === taken) throw new AliasTaken((record as Assistant).alias!);
+    if (answer === taken) throw new AliasTaken(assistant?.alias ?? '');
     if (answer === full) throw new WebhooksFull();
   }
 
@@ -126,14 +129,14 @@ export class RedisCatalog implements Catalog {
     audit?: AuditEntry,
     made?: AssistantVersion,
   ): Promise<number | null> {
-    if (kind === 'assistant') return this.#replaceAssistant(record as Assistant, version, move, audit, made);
-    if (kind === 'key') await this.#publish(record as Key);
-    return this.#replaceRecord(kind, record, version, move, audit);
+    const entry = entryOf(kind, record);
+    if (entry.kind === 'assistant') return this.#replaceAssistant(entry.record, version, move, audit, made);
+    if (entry.kind === 'key') await this.#publish(entry.record);
+    return this.#replaceRecord(entry, version, move, audit);
   }
 
   async #replaceRecord(
-    kind: CatalogKind,
-    record: Records,
+    entry: CatalogEntry,
     version: number,
     move?: Move,
     audit?: AuditEntry,
@@ -141,6 +144,7 @@ export class RedisCatalog implements Catalog {
     made?: AssistantVersion,
   ): Promise<number | null> {
     if (audit !== undefined) await this.#audit.note(audit);
+    const { kind, record } = entry;
     const workspaceId = workspaceOf(record);
     const fields = {
       kind,
@@ -153,7 +157,7 @@ export class RedisCatalog implements Catalog {
       write: this.#ids.secret(),
       ...named,
       ...moveField(hasHistory(kind) ? move : null),
-      wants: wantsField(kind, record),
+      wants: wantsField(entry),
       ...auditFields(audit),
       madeId: made === undefined ? '' : part(made.id),
       made: made === undefined ? '' : packRow(made),
@@ -184,7 +188,7 @@ export class RedisCatalog implements Catalog {
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null)
       await this.#slugs.claim(after, record).catch(unlessTaken);
     const named = { alias: aliasKeyOf(record) ?? '', kept: keptAlias(current.record, record) ? '1' : '' };
-    const moved = await this.#replaceRecord('assistant', record, version, move, audit, named, made);
+    const moved = await this.#replaceRecord(entryOf('assistant', record), version, move, audit, named, made);
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }
@@ -203,7 +207,8 @@ export class RedisCatalog implements Catalog {
     };
     const record = await this.#link.runDurable('remove-record', this.#root(kind, workspaceId), fields);
     if (record === null) return false;
-    if (kind === 'key' || kind === 'assistant') await this.#unname(kind, unpackRow<Key | Assistant>(record as Buffer));
+    if (kind === 'key') await this.#unname(entryOf(kind, unpackRow<Key>(record)));
+    if (kind === 'assistant') await this.#unname(entryOf(kind, unpackRow<Assistant>(record)));
     if (kind === 'workspace') await this.#removeHoldings(id);
     return true;
   }
@@ -253,7 +258,7 @@ export class RedisCatalog implements Catalog {
           after,
           order: 'asc',
         });
-        await Promise.all(items.map((record) => this.#unname(kind, record)));
+        await Promise.all(items.map((record) => this.#unname(entryOf(kind, record))));
         after = next;
         more = next !== null;
       }
@@ -265,10 +270,10 @@ export class RedisCatalog implements Catalog {
   }
 
   /** Frees the public id or the slug of a removed record. */
-  async #unname(kind: 'key' | 'assistant', record: Key | Assistant): Promise<void> {
-    if (kind === 'key') return void (await this.#link.send(...this.#publicKey((record as Key).publicId, 'DEL')));
-    const slug = slugOf(record as Assistant);
-    if (slug !== null) await this.#slugs.release(slug, record as Assistant);
+  async #unname({ kind, record }: CatalogEntry): Promise<void> {
+    if (kind === 'key') await this.#link.send(...this.#publicKey(record.publicId, 'DEL'));
+    const slug = kind === 'assistant' ? slugOf(record) : null;
+    if (kind === 'assistant' && slug !== null) await this.#slugs.release(slug, record);
   }
 
   async #publish({ publicId, workspaceId, id }: Key): Promise<void> {

@@ -17,7 +17,7 @@ import type {
 import { packMove } from '../moves.ts';
 import { eventText } from '../webhook-events.ts';
 import { textOfState } from './webhooks.ts';
-import { aliasKeyOf } from '../records.ts';
+import { aliasKeyOf, entryOf } from '../records.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
@@ -116,7 +116,13 @@ export class RedisTarget implements DumpTarget {
       case 'webhook': {
         const { workspaceId } = row.record;
         await this.#link.runDurable('register', this.#roots.registry, { list: 'calling', workspace: workspaceId });
-        return this.#record(this.#roots.workspace(workspaceId), row.type, row, '', wantsField(row.type, row.record));
+        return this.#record(
+          this.#roots.workspace(workspaceId),
+          row.type,
+          row,
+          '',
+          wantsField(entryOf(row.type, row.record)),
+        );
       }
       case 'key':
         return this.#key(row);

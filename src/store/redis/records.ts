@@ -2,14 +2,12 @@
 import type {
   AmendedMessage,
   Basis,
-  CatalogKind,
-  CatalogRecords,
+  CatalogEntry,
   Feedback,
   IdempotencyRecord,
   Message,
   Session,
   Turn,
-  Webhook,
 } from '../store.ts';
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
@@ -45,8 +43,8 @@ export function endedFields(session: Session, turn: Turn, nowMs: number) {
 const eventTime = (nowMs: number) => ({ deliveryHead: deliveryHead(nowMs), eventAt: nowMs });
 
 /** The events that a webhook wants; empty if it is disabled, and for other records. */
-export const wantsField = (kind: CatalogKind, record: CatalogRecords[CatalogKind]): string =>
-  kind === 'webhook' && (record as Webhook).enabled ? (record as Webhook).events.join() : '';
+export const wantsField = ({ kind, record }: CatalogEntry): string =>
+  kind === 'webhook' && record.enabled ? record.events.join() : '';
 
 /**
  * The basis of a decision in the form that every script takes: the mark with its name, as the record contains it. No

@@ -266,6 +266,7 @@ interface Answers {
   'count-slots': number;
   'list-records': Buffer[];
   'replace-record': number | null;
+  'remove-record': Buffer | null;
   'claim-slug': Buffer[] | null;
   'take-limits': number[];
   'read-limits': number[];
