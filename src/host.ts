@@ -29,6 +29,7 @@ import type { Tracer } from './base/tracing.ts';
 import { Replies } from './host/replies.ts';
 import { SessionFollowers } from './host/session-followers.ts';
 import { Sockets } from './host/sockets.ts';
+import { Versions } from './host/versions.ts';
 import { Visitors } from './host/visitors.ts';
 import { Workspaces } from './host/workspaces.ts';
 import type { Ids } from './base/ids.ts';
@@ -70,6 +71,7 @@ export class Host {
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
   readonly tools: ToolRecords;
+  readonly versions: Versions;
   /** Transcription sockets. */
   readonly sockets: Sockets<SocketEvent, SocketOutcome>;
   readonly calls: Sockets<CallEvent, CallOutcome>;
@@ -126,6 +128,7 @@ export class Host {
     this.keys = new Keys(store, clock, inspector);
     this.credentials = new Credentials(store.catalog, clock);
     this.tools = new ToolRecords(store.catalog, clock);
+    this.versions = new Versions(store.catalog);
     this.sockets = new Sockets(socketKind, 'transcription', store, clock, inspector);
     this.calls = new Sockets(callKind, 'call', store, clock, inspector);
     this.replies = new Replies(inspector);
@@ -230,6 +233,7 @@ export class Host {
       this.followers.wakeAll();
       this.forgetCredentials();
       this.tools.forget();
+      this.versions.forget();
       this.turns.forgetMessages();
     } else if (notice.kind === 'credential') this.forgetCredentials(notice.workspaceId, notice.id);
     else if (notice.kind === 'tool') this.tools.forget(notice.workspaceId, notice.id);

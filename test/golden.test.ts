@@ -12,8 +12,8 @@ import { unpackRow } from '../src/store/codec.ts';
 import { rowOf } from '../src/store/dump/text.ts';
 import { openVault } from '../src/access/vault.ts';
 import { messageView, usageCountsView } from '../src/conversation/views.ts';
-import { openHouse } from './api/house.ts';
-import { refused, sayInVain, transcriptOf } from './api/talk.ts';
+import { openHouse, textOf, type House } from './api/house.ts';
+import { refused, say, sayInVain, transcriptOf } from './api/talk.ts';
 import { answer, type GoldenSnapshot } from './golden/machines.ts';
 import { StagedModel, unreported } from './host/scene.ts';
 import { aboutOf, dataFolder, forms, type About, type Golden } from './golden/opened.ts';
@@ -86,8 +86,8 @@ const transcript = async (store: Store, { workspaceId }: About, id: string) =>
   );
 
 /**
- * A message as versions without calls, tools, feedback and signed visitors answered it: all of theirs were typed, and
- * had none of these.
+ * A message as versions without calls, tools, feedback, signed visitors and versions of assistants answered it: all of
+ * theirs were typed, and had none of these.
  */
 function asKept({
   voice,
@@ -95,6 +95,7 @@ function asKept({
   feedback,
   visitor_verified: _,
   visitor_id: __,
+  assistant_version: ___,
   ...kept
 }: {
   readonly voice: unknown;
@@ -102,6 +103,7 @@ function asKept({
   readonly feedback: unknown;
   readonly visitor_verified: unknown;
   readonly visitor_id: unknown;
+  readonly assistant_version: unknown;
 }): object {
   return voice === null && calls.length === 0 && feedback === null ? kept : { ...kept, voice, calls, feedback };
 }
@@ -219,4 +221,26 @@ async function served(t: Test, folder: string): Promise<void> {
   const stream = await house.stream(`/sessions/${session.id}/chat`, { key, body: { message: 'Hello' } });
   t.equal((await stream.rest()).at(-1)?.event, 'turn.completed');
   t.equal((await transcriptOf(house, session.id)).length, 3);
+  await t.test('an assistant of an earlier version is its version 1', (t) => first(t, house, assistant, session.id));
+}
+
+/** Sessions of the assistant stay on version 1, with the settings that it had before a change and its publication. */
+async function first(t: Test, house: House, { id }: any, sessionId: string): Promise<void> {
+  const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
+  const one = async () => (await house.console(path)).json;
+  const reply = async (session: string) => textOf(await (await say(house, session)).rest()).trim();
+  const before = await one();
+  t.match(before, { status: 'published', version: 1, draft: { changed: false } });
+  t.equal((await house.ask(`/sessions/${sessionId}`)).json.assistant_version, 1);
+  const said = await reply(sessionId);
+  const model = { ...before.model, name: 'tokens=1,text=other' };
+  const changed = await house.console(path, { method: 'PATCH', body: { greeting: 'Other', model } });
+  t.match(changed.json, { version: 1, greeting: 'Other', draft: { changed: true } });
+  t.equal((await house.ask(`/assistants/${id}`)).json.greeting, before.greeting, 'people see its version');
+  t.equal(await reply(sessionId), said, 'an open session is answered as before');
+  t.match((await house.console(`${path}/publish`, { method: 'POST' })).json, { version: 2, draft: { changed: false } });
+  t.equal(await reply(sessionId), said, 'and after the change is published');
+  const { id: next, assistant_version: version } = await house.session(id);
+  t.equal(version, 2);
+  t.equal(await reply(next), 'other');
 }

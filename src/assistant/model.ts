@@ -20,7 +20,8 @@ import {
   type PastMessage,
 } from '../providers/model/history.ts';
 import type { SpanStart } from '../base/tracing.ts';
-import type { AskedModel, Assistant, FallbackModel, Message, Session } from '../store/store.ts';
+import type { AnsweringAssistant } from '../host/versions.ts';
+import type { AskedModel, FallbackModel, Message, Session } from '../store/store.ts';
 import type { TurnSettings } from './additions.ts';
 import { findCredential, openCredential } from './credential.ts';
 import type { AssistantServices } from './services.ts';
@@ -62,7 +63,7 @@ export interface PreparedRequest {
 }
 
 export class AssistantModel implements TurnModel {
-  readonly #assistant: Assistant;
+  readonly #assistant: AnsweringAssistant;
   readonly #session: Session;
   readonly #services: AssistantServices;
   readonly #settings: TurnSettings;
@@ -75,7 +76,7 @@ export class AssistantModel implements TurnModel {
   /** Whether the outcome of a fallback is counted. */
   #counted = false;
 
-  constructor(assistant: Assistant, session: Session, services: AssistantServices, settings: TurnSettings) {
+  constructor(assistant: AnsweringAssistant, session: Session, services: AssistantServices, settings: TurnSettings) {
     this.#assistant = assistant;
     this.#session = session;
     this.#services = services;
@@ -242,6 +243,6 @@ const lowerOf = (one: number | null, other: number | null): number | null =>
 const hostOf = (baseUrl: string | undefined): string | null =>
   baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).hostname : null;
 
-const hasTools = ({ toolIds }: Assistant): boolean => toolIds !== undefined && toolIds.length > 0;
+const hasTools = ({ toolIds }: AnsweringAssistant): boolean => toolIds !== undefined && toolIds.length > 0;
 
 const noCredential = { baseUrl: null, apiKey: null };

@@ -1,18 +1,10 @@
 /** An assistant's prompt and greeting with their variables filled (contract 19). */
-import { fillTemplate, literalTemplate, parseTemplate, timeFact, type Variable } from '../base/variables.ts';
+import { fillTemplate, parseTemplate, timeFact, type Variable } from '../base/variables.ts';
 import type { Assistant, Session } from '../store/store.ts';
+import { templatesOf } from '../store/records/settings.ts';
 
 type Texts = Pick<Assistant, 'name' | 'greeting' | 'model' | 'hasVariables'>;
 type Filling = Pick<Session, 'id' | 'channel' | 'visitor' | 'metadata'>;
-
-/** The assistant's own prompt and greeting as templates: texts from before variables existed are literal. */
-export function templatesOf({ greeting, model, hasVariables }: Omit<Texts, 'name'>): {
-  readonly prompt: string | null;
-  readonly greeting: string | null;
-} {
-  const template = (text: string | null) => (hasVariables || text === null ? text : literalTemplate(text));
-  return { prompt: template(model.systemPrompt), greeting: template(greeting) };
-}
 
 /** The prompt for a turn that began at `beganAt`, in Unix seconds. */
 export const promptFor = (assistant: Texts, session: Filling, beganAt: number): string | null =>

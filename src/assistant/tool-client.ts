@@ -17,7 +17,7 @@ import type {
   ToolListing,
   ToolResult,
 } from '../providers/tool.ts';
-import { replacedSecrets } from '../store/records/tools.ts';
+import { isDeleted, replacedSecrets } from '../store/records/tools.ts';
 import type { Store, Tool, ToolError } from '../store/store.ts';
 import type { Credentials } from '../host/credentials.ts';
 import type { ToolRecords } from '../host/tools.ts';
@@ -47,10 +47,20 @@ export class ToolClient {
    * Otherwise counts the call and resolves with its error: `limit` if no call is left, `unknown_tool` if
    * the tool is gone or disabled, `refused` if the credential is gone or the secrets cannot be opened. Rejects with `StoreUnavailable`.
    */
-  async admit(workspaceId: string, { toolId }: OfferedFunction): Promise<ToolError | null> {
-    const { host } = this.#parts;
-    const tool = toolId === null ? null : await host.tools.of(workspaceId, toolId);
+  async admit(workspaceId: string, offered: OfferedFunction): Promise<ToolError | null> {
+    const tool = await this.#toolOf(workspaceId, offered);
     return tool === null ? this.#counted('unknown_tool') : this.#admit(tool);
+  }
+
+  /**
+   * The tool of a function: as the version that offers it defines it, with the tool's own credential and secrets; null
+   * for a tool that is gone.
+   */
+  async #toolOf(workspaceId: string, { toolId, definition }: OfferedFunction): Promise<Tool | null> {
+    const tool = toolId === null ? null : await this.#parts.host.tools.of(workspaceId, toolId);
+    if (tool === null || definition === undefined) return tool !== null && isDeleted(tool) ? null : tool;
+    const { url, timeoutSeconds, repeatable, callsPerMinute, functions } = definition;
+    return { ...tool, url, timeoutSeconds, repeatable, callsPerMinute, functions: functions as Tool['functions'] };
   }
 
   async #admit(tool: Tool): Promise<ToolError | null> {
@@ -72,8 +82,7 @@ export class ToolClient {
   /** Sends a call, and counts it. Never rejects. */
   call(offered: OfferedFunction, call: ToolInvocation, signal: AbortSignal): Promise<ToolResult> {
     return this.#timed(async () => {
-      const { toolId } = offered;
-      const tool = toolId === null ? null : await this.#parts.host.tools.of(call.context.workspaceId, toolId);
+      const tool = await this.#toolOf(call.context.workspaceId, offered);
       if (tool === null) return { status: 'failed', error: 'unreachable', didNotAct: true };
       // Somebody has switched it off since the call was admitted.
       if (tool.disabled) return { status: 'failed', error: 'unknown_tool', didNotAct: true };

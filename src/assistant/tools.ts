@@ -5,7 +5,8 @@ import type { OfferTaken, ToolOffer } from '../providers/model.ts';
 import type { ToolCallContext, OfferedFunction, ToolResult } from '../providers/tool.ts';
 import { argumentsOf, checkArguments, argumentsError } from '../providers/tool/arguments.ts';
 import type { Span } from '../base/tracing.ts';
-import type { Assistant, Session, ToolError } from '../store/store.ts';
+import type { AnsweringAssistant } from '../host/versions.ts';
+import type { Session, ToolError } from '../store/store.ts';
 import { signedVisitorId } from '../store/records/link.ts';
 import type { TurnSettings } from './additions.ts';
 import { noteOffered } from './quarantine.ts';
@@ -46,7 +47,7 @@ export interface TurnTools {
 }
 
 export class AssistantTools implements TurnTools {
-  readonly #assistant: Assistant;
+  readonly #assistant: AnsweringAssistant;
   readonly #session: Session;
   readonly #services: AssistantServices;
   readonly #settings: TurnSettings;
@@ -54,7 +55,7 @@ export class AssistantTools implements TurnTools {
   /** Functions that the provider refuses. */
   #withheld: ReadonlySet<string> = new Set();
 
-  constructor(assistant: Assistant, session: Session, services: AssistantServices, settings: TurnSettings) {
+  constructor(assistant: AnsweringAssistant, session: Session, services: AssistantServices, settings: TurnSettings) {
     this.#settings = settings;
     this.#assistant = assistant;
     this.#session = session;
@@ -67,8 +68,7 @@ export class AssistantTools implements TurnTools {
    * answer it (contract 18).
    */
   async load(): Promise<void> {
-    const { workspaceId, toolIds = [] } = this.#assistant;
-    const all = await this.#services.host.tools.functions(workspaceId, toolIds);
+    const all = await this.#services.host.tools.functions(this.#assistant);
     const { additions, isSpoken } = this.#settings;
     const added = additions?.tools ?? (isSpoken ? [] : undefined);
     if (added !== undefined)

@@ -166,6 +166,7 @@ export const limits = {
   nameCharactersMax: 200,
   descriptionCharactersMax: 2000,
   feedbackCharactersMax: 1000,
+  versionNoteCharactersMax: 500,
   modelFallbacksMax: 2,
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,

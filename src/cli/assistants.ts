@@ -45,7 +45,7 @@ const addCommand = (parent: Command, name: string, description: string): Command
   parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 const changes = [
-  ['publish', 'let it answer over the API'],
+  ['publish', 'make a version of the draft, which people get'],
   ['unpublish', 'make it a draft again: no new sessions and turns'],
   ['disable', 'switch it off'],
   ['enable', 'switch it on again, published'],
@@ -118,7 +118,10 @@ const update =
         ...body,
         ...(await toolsOf(connection, options)),
       });
-      connection.show(answer, (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).`);
+      connection.show(
+        answer,
+        (assistant) => `Changed the assistant "${oneLine(assistant.name)}" (${assistant.id}).${unpublished(assistant)}`,
+      );
     });
   };
 
@@ -159,6 +162,12 @@ async function pathOf({ client, workspace }: ConsoleConnection, selector: string
   return `${workspace}/assistants/${segment(id)}`;
 }
 
+/** The hint that people do not get the change yet. */
+const unpublished = ({ id, status, version, draft }: ConsoleAssistantView): string =>
+  status === 'published' && draft.changed
+    ? ` People still get version ${version}: publish the change with \`parley assistants publish ${id}\`.`
+    : '';
+
 const states = { draft: 'a draft', published: 'published', disabled: 'disabled' } as const;
 
 function renderList(assistants: List<ConsoleAssistantView>): string {
@@ -182,6 +191,9 @@ function renderList(assistants: List<ConsoleAssistantView>): string {
   return table(columns, rows) + moreLine(assistants);
 }
 
+const versionOf = ({ version, draft }: ConsoleAssistantView): string =>
+  version === null ? '' : `${version}${draft.changed ? ' (the draft differs)' : ''}`;
+
 function renderOne(assistant: ConsoleAssistantView): string {
   const { model, voice } = assistant;
   const channels = Object.entries(assistant.channels).flatMap(([name, on]) => (on ? [name] : []));
@@ -192,6 +204,7 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['assistant', assistant.id],
     ['name', oneLine(assistant.name)],
     ['status', assistant.status],
+    ['version', versionOf(assistant)],
     ['description', assistant.description ?? ''],
     ['greeting', assistant.greeting ?? ''],
     ['model', `${model.provider} ${model.name}`],

@@ -70,6 +70,8 @@ export interface Assistant {
   channels: { voice: boolean; link: boolean; widget: boolean };
   visitor_fields: VisitorField[];
   max_call_seconds: number;
+  /** The number of the version that new sessions get; null before the first. */
+  version: number | null;
   created_at: number;
   updated_at: number;
 }
@@ -89,6 +91,8 @@ export interface Session {
   visitor_id: string | null;
   metadata: Record<string, string>;
   max_call_seconds: number;
+  /** The number of the assistant's version that answers; null in a trial of the console. */
+  assistant_version: number | null;
   created_at: number;
   expires_at: number;
   ended_at: number | null;
@@ -184,6 +188,8 @@ export interface TurnRecord {
   stop_reason: StopReason | null;
   error_code: string | null;
   feedback: Feedback | null;
+  /** The number of the version that answered. */
+  assistant_version: number | null;
   created_at: number;
   ended_at: number | null;
 }
@@ -215,6 +221,8 @@ export interface Message {
   visitor_verified: boolean;
   /** Present if the site has signed who the visitor is, else null; the same on every device. */
   visitor_id: string | null;
+  /** The number of the version that an assistant's message is from; null for a user's. */
+  assistant_version: number | null;
   created_at: number;
 }
 

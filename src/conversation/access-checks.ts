@@ -2,6 +2,7 @@
 import { secondsOf } from '../base/clock.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
+import type { AnsweringAssistant } from '../host/versions.ts';
 import type { LiveSession } from '../turn/in-flight.ts';
 import { limits } from '../base/limits.ts';
 import { thenSync } from '../base/then-sync.ts';
@@ -97,6 +98,14 @@ export function checkOpen(session: Session, { clock }: Services): void {
   if (status !== 'open') throw new Failure(status === 'ended' ? 'session_ended' : 'session_expired');
 }
 
+/** The assistant as it answers the session, or a new session without one. */
+export const answeringOf = (
+  { record }: AssistantActor,
+  session: Session | null,
+  { host: { versions } }: Services,
+): AnsweringAssistant | Promise<AnsweringAssistant> =>
+  session === null ? versions.current(record) : versions.ofSession(record, session);
+
 /** The refusal of the assistant's machine to a turn of the session, a trial or another; null if it does not refuse. */
 export const turnRefusal = (
   { channel }: Session,
@@ -117,11 +126,17 @@ export const reachActor = (principal: Principal, id: string, services: Services)
     });
   });
 
-/** A session's actor with its assistant; null if the assistant is deleted. */
-export interface Reached {
+/** A session's actor with its assistant, and the assistant as it answers the session. */
+export interface ReachedConversation {
   readonly actor: LiveSession;
-  readonly assistant: AssistantActor | null;
+  readonly assistant: AssistantActor;
+  readonly answering: AnsweringAssistant;
 }
+
+/** A session's actor with its assistant; nulls if the assistant is deleted. */
+export type Reached =
+  | ReachedConversation
+  | { readonly actor: LiveSession; readonly assistant: null; readonly answering: null };
 
 /**
  * The session's actor as this process knows it, with the refusals of `reachSession`, and its assistant. The fields that
@@ -138,6 +153,14 @@ export const reachConversation = (principal: Principal, id: string, services: Se
     return thenSync(retained, (session) => {
       checkVisible(session, principal);
       checkPermission(principal, session.assistantId);
-      return thenSync(published, (assistant) => ({ actor, assistant }));
+      return thenSync<AssistantActor | null, Reached>(published, (assistant) =>
+        assistant === null
+          ? { actor, assistant: null, answering: null }
+          : thenSync(services.host.versions.ofSession(assistant.record, actor.record), (answering) => ({
+              actor,
+              assistant,
+              answering,
+            })),
+      );
     });
   });

@@ -8,6 +8,7 @@ import { errors, Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import type { Span } from '../base/tracing.ts';
 import type { AssistantActor } from '../host/assistants.ts';
+import type { AnsweringAssistant } from '../host/versions.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Assistant, Session } from '../store/store.ts';
 import type { CallAnswer } from '../turn/pending-tool-calls.ts';
@@ -15,7 +16,8 @@ import type { TurnLog } from '../turn/log.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
 import { causeByPrincipal, type Principal } from './principal.ts';
-import { keyOf, mayUse } from './access-checks.ts';
+import { answeringOf, keyOf, mayUse } from './access-checks.ts';
+import { sessionView } from './views.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
 import { abortTurn, converse, type FoundTurn, type SentMessage } from './turns.ts';
@@ -36,22 +38,30 @@ export async function reachModel(
 }
 
 /**
- * Whether the assistant can be used through these protocols, which have no place for the visitor fields that it
- * requires. Only the record is read, so that a list of many assistants activates none of them.
+ * Returns the assistants that can be used through these protocols, which have no place for the visitor fields that a
+ * version requires. Only records are read, so that a list of many assistants activates none of them.
  */
-export const isListed = ({ machine, visitorFields }: Assistant): boolean =>
-  migratedSnapshot(assistantKind, machine).state === 'published' && !visitorFields.some(({ required }) => required);
+export async function listed(assistants: readonly Assistant[], { host: { versions } }: Services): Promise<Assistant[]> {
+  const published = assistants.filter(({ machine }) => migratedSnapshot(assistantKind, machine).state === 'published');
+  const answering = await Promise.all(published.map((record) => versions.current(record)));
+  return published.filter((_, index) => !answering[index]!.visitorFields.some(({ required }) => required));
+}
 
-/** Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does not converse. */
-export function checkConverses(
+/**
+ * The assistant as it answers new sessions. Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does
+ * not converse.
+ */
+export async function checkConverses(
   principal: Principal,
   assistant: AssistantActor,
   requestId: string,
   services: Services,
-): void {
-  visitorOf({}, assistant.record.visitorFields);
+): Promise<AnsweringAssistant> {
+  const answering = await services.host.versions.current(assistant.record);
+  visitorOf({}, answering.visitorFields);
   const refusal = services.host.assistants.refusal(assistant, causeByPrincipal(principal, requestId));
   if (refusal !== null) throw new Failure(refusal);
+  return answering;
 }
 
 /** The idempotency record under which a principal, or a repeated request, finds its session. */
@@ -72,7 +82,7 @@ export interface NewAdapterSession {
  * Opens a session; `replayed` if another request has opened it under the same name. It has no greeting, because the
  * question comes first.
  */
-export function openAdapterSession(
+export async function openAdapterSession(
   principal: Principal,
   assistant: AssistantActor,
   wanted: NewAdapterSession,
@@ -80,9 +90,8 @@ export function openAdapterSession(
 ): Promise<{ session: Session; replayed: boolean }> {
   if (services.draining) throw refusedByDrain();
   const { requestId, earlier, named } = wanted;
-  checkConverses(principal, assistant, requestId, services);
+  const { id: assistantId, maxCallSeconds, version } = await checkConverses(principal, assistant, requestId, services);
   const { workspaceId, channel } = principal;
-  const { id: assistantId, maxCallSeconds } = assistant.record;
   const about = {
     workspaceId,
     assistantId,
@@ -91,6 +100,7 @@ export function openAdapterSession(
     visitor: {},
     metadata: {},
     maxCallSeconds,
+    ...(version && { assistantVersion: version.number }),
     greeting: null,
     cause: causeByPrincipal(principal, requestId),
   };
@@ -207,14 +217,32 @@ const isOver = (error: unknown): boolean =>
   error instanceof Failure && (error.code === 'session_ended' || error.code === 'session_expired');
 
 /** The name under which the request's session is found again; null for a session that is not. */
-function nameOf(
-  { id }: Principal,
-  { record }: AssistantActor,
+const nameOf = (
+  principal: Principal,
+  assistant: AssistantActor,
   { conversation, remember }: AdapterMessage,
-): Named | null {
-  return conversation === null
-    ? remember
-    : { scope: `${id} conversation ${record.id}`, key: conversation, bodyDigest: '' };
+): Named | null => (conversation === null ? remember : conversationName(principal, assistant, conversation));
+
+const conversationName = ({ id }: Principal, { record }: AssistantActor, conversation: string): Named => ({
+  scope: `${id} conversation ${record.id}`,
+  key: conversation,
+  bodyDigest: '',
+});
+
+/** The assistant as it answers the open session of a conversation, or a new session without one. */
+export async function answeringConversation(
+  principal: Principal,
+  assistant: AssistantActor,
+  conversation: string | null,
+  services: Services,
+): Promise<AnsweringAssistant> {
+  const { host, clock } = services;
+  const named =
+    conversation === null
+      ? null
+      : await host.sessions.findRemembered(principal.workspaceId, conversationName(principal, assistant, conversation));
+  const isOpen = named !== null && sessionView(named, clock.now()).status === 'open';
+  return answeringOf(assistant, isOpen ? named : null, services);
 }
 
 /** Opens the session of a first message. Earlier messages are stored if the session continues. */

@@ -32,7 +32,8 @@ export async function openSession(
   if (earlier) return { session: earlier, replayed: true };
   if (services.draining) throw refusedByDrain();
   const assistant = await reachAssistant(principal, body.assistant_id, services);
-  const { visitorFields, maxCallSeconds } = assistant.record;
+  const answering = await host.versions.current(assistant.record);
+  const { visitorFields, maxCallSeconds, version } = answering;
   const visitor = visitorOf(body.visitor ?? {}, visitorFields);
 
   const cause = causeByPrincipal(principal, requestId);
@@ -50,7 +51,8 @@ export async function openSession(
     visitor,
     metadata: body.metadata ?? {},
     maxCallSeconds,
-    greeting: (session) => greetingFor(assistant.record, session),
+    ...(version && { assistantVersion: version.number }),
+    greeting: (session) => greetingFor(answering, session),
     remember,
     cause,
     ...(link && { link }),

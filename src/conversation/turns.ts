@@ -1,6 +1,5 @@
 /** Turns of a conversation: begins, joins, aborts and reads them. Only `principal` identifies the caller. */
 import { Failure } from '../base/errors.ts';
-import type { AssistantActor } from '../host/assistants.ts';
 import type { LiveSession, TurnInFlight } from '../turn/in-flight.ts';
 import type { WantedTurn } from '../turn/turns.ts';
 import { limits } from '../base/limits.ts';
@@ -17,7 +16,7 @@ import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByPrincipal, mayAnswer, type Principal } from './principal.ts';
-import { keyOf, reachActor, reachConversation, turnRefusal } from './access-checks.ts';
+import { keyOf, reachActor, reachConversation, turnRefusal, type ReachedConversation } from './access-checks.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Span } from '../base/tracing.ts';
 
@@ -70,11 +69,12 @@ export async function converse(principal: Principal, sent: SentMessage, services
   // The session is not read first on a shared store: the step that begins the turn is compared with the stored session
   // in any case.
   const reaching = reachConversation(principal, sent.sessionId, services);
-  const { actor: session, assistant } = reaching instanceof Promise ? await reaching : reaching;
-  if (assistant === null || services.draining) return joinOnly(principal, sent, services);
+  const reached = reaching instanceof Promise ? await reaching : reaching;
+  const { actor: session } = reached;
+  if (reached.assistant === null || services.draining) return joinOnly(principal, sent, services);
 
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(principal, { actor: session, assistant }, sent, services);
+  const wanted = wantedTurn(principal, reached, sent, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const started = await host.turns.begin(session, wanted);
     if (started.kind === 'started') {
@@ -112,7 +112,7 @@ export function linked(turn: FoundTurn, span: Span | null): FoundTurn {
 /** Describes the turn that the principal's message requests. */
 export function wantedTurn(
   principal: Principal,
-  { actor, assistant }: { readonly actor: LiveSession; readonly assistant: AssistantActor },
+  { actor, assistant, answering }: ReachedConversation,
   sent: SentMessage,
   services: Services,
 ): WantedTurn {
@@ -131,8 +131,9 @@ export function wantedTurn(
     found: sent.found,
     turnId: sent.turnId,
     cause,
-    historyTokensMax: assistant.record.model.historyTokensMax,
-    model: new AssistantModel(assistant.record, actor.record, services, sent),
+    historyTokensMax: answering.model.historyTokensMax,
+    assistantVersion: answering.version?.number,
+    model: new AssistantModel(answering, actor.record, services, sent),
     reports: new LoggedReports(sent.requestId, sent.sessionId, services),
     span:
       sent.span?.child({

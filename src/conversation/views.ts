@@ -2,12 +2,13 @@
 import { assistantKind } from '../../machines/assistant.ts';
 import { sessionKind, type SessionContext } from '../../machines/session.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
-import { greetingBefore, templatesOf } from '../assistant/texts.ts';
+import { greetingBefore } from '../assistant/texts.ts';
+import { versionedSettingsView } from '../host/draft.ts';
 import { keyStatus } from '../host/keys.ts';
 import { standingTokens } from '../host/token-budget.ts';
 import { secondsOf } from '../base/clock.ts';
 import { hintOf } from '../access/keys.ts';
-import { limits } from '../base/limits.ts';
+import { currentVersion, versionOfSession, type AnsweringAssistant } from '../host/versions.ts';
 import { isVisitorChannel } from '../host/visitors.ts';
 import type { Voice } from '../providers/voice.ts';
 import type {
@@ -27,13 +28,12 @@ import type {
   WebhookDelivery,
   Turn,
   UsageCounts,
-  VersionedSettings,
   Workspace,
 } from '../store/store.ts';
 import { linkLimitNames } from '../base/link-limits.ts';
 import { signedVisitorId } from '../store/records/link.ts';
 
-export const assistantView = (assistant: Assistant) => ({
+export const assistantView = (assistant: AnsweringAssistant) => ({
   id: assistant.id,
   object: 'assistant',
   name: assistant.name,
@@ -43,44 +43,15 @@ export const assistantView = (assistant: Assistant) => ({
   channels: assistant.channels,
   visitor_fields: assistant.visitorFields,
   max_call_seconds: assistant.maxCallSeconds,
+  version: assistant.version?.number ?? null,
   created_at: assistant.createdAt,
   updated_at: assistant.updatedAt,
 });
 
-/** The settings that a version contains, with their defaults filled in. */
-export const versionedSettingsView = (settings: VersionedSettings) => ({
-  model: {
-    provider: settings.model.provider,
-    name: settings.model.name,
-    credential_id: settings.model.credentialId,
-    history_tokens_max: settings.model.historyTokensMax ?? limits.historyTokensMax,
-    system_prompt: templatesOf(settings).prompt,
-    temperature: settings.model.temperature,
-    output_tokens_max: settings.model.outputTokensMax,
-    reasoning: settings.model.reasoning ?? ('hidden' as const),
-    fallbacks: (settings.model.fallbacks ?? []).map(({ provider, name, credentialId }) => ({
-      provider,
-      name,
-      credential_id: credentialId,
-    })),
-  },
-  greeting: templatesOf(settings).greeting,
-  visitor_fields: settings.visitorFields,
-  voice: settings.voice && {
-    provider: settings.voice.provider,
-    name: settings.voice.name,
-    transcription_name: settings.voice.transcriptionName ?? null,
-    voice: settings.voice.voice,
-    credential_id: settings.voice.credentialId,
-  },
-  max_call_seconds: settings.maxCallSeconds,
-  tool_ids: settings.toolIds ?? [],
-  tool_rounds_max: settings.toolRoundsMax ?? limits.toolRoundsMax,
-});
-
-/** The console sees the settings as well, but no secrets. */
+/** The console sees the settings of the draft as well, but no secrets. */
 export const consoleAssistantView = (assistant: Assistant) => ({
   ...assistantView(assistant),
+  version: currentVersion(assistant),
   ...versionedSettingsView(assistant),
   link: assistant.link && {
     slug: assistant.link.slug,
@@ -140,6 +111,7 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
     ...verifiedView(signedVisitorId(session)),
     metadata: session.metadata,
     max_call_seconds: session.maxCallSeconds,
+    assistant_version: versionOfSession(session),
     created_at: session.createdAt,
     expires_at: session.expiresAt,
     ended_at: expired ? session.expiresAt : endedAt,
@@ -163,6 +135,7 @@ export const turnView = (turn: Turn, channel: Channel = 'api') => ({
   stop_reason: shownReason(turn.stopReason),
   error_code: turn.errorCode,
   feedback: feedbackView(turn, channel),
+  assistant_version: turn.assistantVersion ?? null,
   created_at: turn.createdAt,
   ended_at: turn.endedAt,
 });
@@ -232,6 +205,7 @@ export const messageView = (message: Message, channel: Channel = 'api') => ({
   tool_calls: message.toolCalls === undefined ? [] : toolCallsView(message.toolCalls, channel),
   feedback: feedbackView(message, channel),
   ...verifiedView(message.visitorId ?? null),
+  assistant_version: message.assistantVersion ?? null,
   created_at: message.createdAt,
 });
 

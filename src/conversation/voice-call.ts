@@ -2,7 +2,7 @@
 import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Services } from './services.ts';
-import type { Cause, VoiceSettings } from '../store/store.ts';
+import type { Assistant, Cause, VoiceSettings } from '../store/store.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { ListenerOptions } from '../providers/voice/listener.ts';
 import { VoiceProcessFailed } from '../providers/voice/processes.ts';
@@ -25,8 +25,8 @@ export interface AssistantVoice {
   readonly provider: VoiceProvider | null;
 }
 
-export function voiceOf({ record }: AssistantActor, { voice }: Services): AssistantVoice {
-  const settings = record.voice ?? defaultVoice;
+export function voiceOf({ voice: own }: Pick<Assistant, 'voice'>, { voice }: Services): AssistantVoice {
+  const settings = own ?? defaultVoice;
   return { settings, provider: voice.providers.get(settings.provider) ?? null };
 }
 

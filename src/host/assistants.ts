@@ -9,16 +9,31 @@ import type { Clock } from '../base/clock.ts';
 import type { ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
-import type { Assistant, Cause, Store } from '../store/store.ts';
+import type { Assistant, AssistantVersion, Cause, Store } from '../store/store.ts';
 import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { Aliases } from './aliases.ts';
 import { LookUps } from './look-ups.ts';
-import { CatalogActors, type CatalogActor } from './catalog-actors.ts';
+import { CatalogActors, type CatalogActor, type Changed } from './catalog-actors.ts';
+import { draftDigest, toolsOf, versionOf, type ToolsById } from './draft.ts';
+import { isUnversioned } from './versions.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
+/** Terms of a change of a draft. */
+export interface Publication {
+  /** A person's note on the version. */
+  readonly note?: string | null;
+  /** Throws if the draft, whose digest it gets, is not the one that the change is based on. */
+  readonly check?: ((digest: string) => void) | undefined;
+}
+
+type Versioned = Changed<'assistant'>;
+
+/** Numbers of earlier versions that an assistant has. */
+const earlierVersionsMax = 200;
+
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 
 const idPattern = /^asst_[0-9a-z]{26}$/;
@@ -136,22 +151,33 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     return this.trialRefusal(assistant, cause) ?? (assistant.record.channels.voice ? null : 'voice_disabled');
   }
 
-  /** Applies one of the console's verbs. `check` throws if the record may not be changed. */
+  /** Applies one of the console's verbs. Publishing makes a version of a draft that differs from the current one. */
   move(
     workspaceId: string,
     id: string,
     verb: AssistantVerb,
     at: number,
     cause: Cause = nobody,
-    check?: (record: Assistant) => void,
+    { note = null, check }: Publication = {},
   ): Promise<AssistantActor | null> {
     return this.change(
       workspaceId,
       id,
-      (actor) => {
-        check?.(actor.record);
-        const moved = actor.machine.send({ type: verb }).some(({ type }) => type === 'moved');
-        return moved ? { ...actor.record, updatedAt: at, machine: actor.machine.snapshot() } : actor.record;
+      async ({ record: before, machine }) => {
+        const draft = await this.#draftOf(before);
+        check?.(draftDigest(before, draft));
+        const hasMoved = machine.send({ type: verb }).some(({ type }) => type === 'moved');
+        const after = hasMoved ? { ...before, updatedAt: at, machine: machine.snapshot() } : before;
+        const versioned = this.#withFirst(before, after, draft);
+        // An assistant that was never published is published by `enable` as well.
+        const publishes = verb === 'publish' || (verb === 'enable' && versioned.record.release === null);
+        return publishes && versioned.made === undefined
+          ? withNext(after, draft, {
+              note,
+              createdAt: at,
+              createdBy: cause.by && { id: cause.by.id, name: cause.by.name },
+            })
+          : versioned;
       },
       cause,
     );
@@ -163,18 +189,67 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     id: string,
     change: (record: Assistant) => Assistant,
     cause: Cause = nobody,
+    { check }: Pick<Publication, 'check'> = {},
   ): Promise<AssistantActor | null> {
     return this.change(
       workspaceId,
       id,
-      (actor) => {
-        const record = change(actor.record);
-        actor.machine.send({ type: 'configure', voice: record.channels.voice });
-        return { ...record, machine: actor.machine.snapshot() };
+      async ({ record: before, machine }) => {
+        const draft = await this.#draftOf(before);
+        check?.(draftDigest(before, draft));
+        const record = change(before);
+        machine.send({ type: 'configure', voice: record.channels.voice });
+        return this.#withFirst(before, { ...record, machine: machine.snapshot() }, draft);
       },
       cause,
     );
   }
+
+  /** Stores the version that an assistant from before versions existed is on, before one of its tools is changed. */
+  async keepVersion({ workspaceId, id }: Assistant): Promise<void> {
+    await this.change(workspaceId, id, async ({ record }) =>
+      this.#withFirst(record, record, await this.#draftOf(record)),
+    );
+  }
+
+  /** The tools of the draft, as they are stored. */
+  #draftOf(record: Assistant): Promise<ToolsById> {
+    return toolsOf(
+      record,
+      async (id) => (await this.options.catalog.read('tool', record.workspaceId, id))?.record ?? null,
+    );
+  }
+
+  /**
+   * The record after a change. With the first change of an assistant from before versions existed, its version 1 is
+   * stored: as it was before the change.
+   */
+  #withFirst(before: Assistant, after: Assistant, draft: ToolsById): Versioned {
+    if (!isUnversioned(before)) return { record: before.release === undefined ? { ...after, release: null } : after };
+    const made = { note: null, createdAt: before.updatedAt, createdBy: null };
+    const first = withNext({ ...before, release: null }, draft, made);
+    return { record: { ...after, release: first.record.release! }, made: first.made };
+  }
+}
+
+/** The next version, made of the draft with these tools, if it differs from the current one. */
+function withNext(
+  record: Assistant,
+  draft: ToolsById,
+  made: Pick<AssistantVersion, 'note' | 'createdAt' | 'createdBy'>,
+): Versioned {
+  const release = record.release ?? null;
+  if (release?.digest === draftDigest(record, draft)) return { record };
+  const next = versionOf(record, draft, { number: (release?.newest ?? 0) + 1, ...made });
+  const earlier = release === null ? [] : [...release.earlier, release.current].slice(-earlierVersionsMax);
+  return {
+    record: {
+      ...record,
+      updatedAt: made.createdAt,
+      release: { current: next.number, newest: next.number, digest: next.digest, earlier },
+    },
+    made: next,
+  };
 }
 
 /** The snapshot of a new draft. */

@@ -9,6 +9,7 @@ import { limits } from '../base/limits.ts';
 import { thenSync } from '../base/then-sync.ts';
 import {
   StoreUnavailable,
+  type AssistantVersion,
   type Catalog,
   type CatalogKind,
   type CatalogRecords,
@@ -107,6 +108,17 @@ export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome e
   readonly machine: MachineDraft<Event, Outcome>;
 }
 
+/** The record after a change, and the version of the assistant that the same step stores. */
+export interface Changed<K extends CatalogKind> {
+  readonly record: CatalogRecords[K];
+  readonly made?: AssistantVersion | undefined;
+}
+
+/** Decides a change. It may read other records meanwhile: the step is compared with the record that it is based on. */
+export type Decide<K extends CatalogKind, Event extends Typed, Outcome extends Typed> = (
+  undecided: Undecided<K, Event, Outcome>,
+) => Changed<K> | Promise<Changed<K>>;
+
 type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> =
   | CatalogActor<K, Event, Outcome>
   | null
@@ -189,7 +201,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   async change(
     workspaceId: string,
     id: string,
-    decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K],
+    decide: Decide<K, Event, Outcome>,
     cause: Cause = nobody,
   ): Promise<CatalogActor<K, Event, Outcome> | null> {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
@@ -217,12 +229,12 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
    */
   async #commit(
     actor: CatalogActor<K, Event, Outcome>,
-    decide: (undecided: Undecided<K, Event, Outcome>) => CatalogRecords[K],
+    decide: Decide<K, Event, Outcome>,
     cause: Cause,
   ): Promise<boolean> {
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
-    const record = decide({ record: actor.record, machine });
+    const { record, made } = await decide({ record: actor.record, machine });
     const at = this.options.clock.now();
     const version = await catalog.replace(
       kind,
@@ -230,6 +242,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       actor.version,
       changeMove(record, actor, machine.decisions.at(-1), at, cause),
       cause.audit?.(actor.record as never, record as never),
+      made,
     );
     if (version !== null) {
       actor.record = record;

@@ -249,7 +249,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
         const at = this.options.clock.now();
         actor.machine.send({ type: 'revoke', at });
         const { revokedAt } = actor.machine.context as KeyContext;
-        return { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) };
+        return { record: { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) } };
       },
       cause,
     );
@@ -267,7 +267,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       (actor) => {
         const record = change(actor.record);
         actor.machine.send({ type: 'configure', at: this.options.clock.now(), expiresAt: record.expiresAt });
-        return { ...record, machine: settled(actor.machine.snapshot()) };
+        return { record: { ...record, machine: settled(actor.machine.snapshot()) } };
       },
       cause,
     );

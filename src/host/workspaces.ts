@@ -53,7 +53,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       ({ record, machine }) => {
         const changed = change(record);
         machine.send({ type: 'configure', max: changed.turnsInFlightMax });
-        return changed;
+        return { record: changed };
       },
       cause,
     );

@@ -14,6 +14,20 @@ export interface OfferedFunction extends ToolOffer {
   readonly show: 'none' | 'name' | 'full';
   /** Provider that refuses the function's definition (see `OpaqueFields.origin`); absent if all accept it. */
   readonly quarantined?: { readonly origin: string } | undefined;
+  /** The tool as a version of the assistant defines it; absent for the tool as it is. */
+  readonly definition?: ToolDefinition;
+}
+
+/** The part of a tool that a version of an assistant contains (contract 20). */
+export interface ToolDefinition {
+  readonly url: string | null;
+  readonly timeoutSeconds: number;
+  readonly repeatable: boolean;
+  readonly callsPerMinute: number | null;
+  readonly functions: readonly {
+    readonly name: string;
+    readonly remoteName?: string;
+  }[];
 }
 
 /** The person of a conversation. */

@@ -116,8 +116,8 @@ export interface Assistant extends VersionedSettings {
   readonly link: LinkSettings | null;
   /** The assistant's name for clients of other protocols (contract 14). Absent in rows of versions without one. */
   readonly alias?: string | null;
-  /** Absent before its first version, and in rows of builds without versions. */
-  readonly release?: Release;
+  /** Null before its first version. Absent in rows of builds without versions, until their first change. */
+  readonly release?: Release | null;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */

@@ -59,6 +59,8 @@ export interface NewSession {
   readonly link?: SessionLink;
   readonly metadata: Session['metadata'];
   readonly maxCallSeconds: number;
+  /** The number of the assistant's version; absent for a trial. */
+  readonly assistantVersion?: number;
   /** The greeting, or a function that returns the greeting of the session; null for none. */
   readonly greeting: string | null | ((session: Session) => string | null);
   /** The messages of a conversation that was held elsewhere before (contract 14). */
@@ -124,7 +126,7 @@ export class Sessions {
       noteOpening(session, firstQuestion + (greeting === null ? 0 : 1), earlier[firstQuestion]!.content);
     const created = await store.sessions.create({
       session,
-      greeting: greeting === null ? null : messageBefore(ids.make('msg'), 'assistant', greeting, createdAt),
+      greeting: greeting === null ? null : greetingMessage(session, ids.make('msg'), greeting),
       ...(earlier.length > 0 && {
         earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, createdAt)),
       }),
@@ -538,6 +540,12 @@ const cutting: ReadonlySet<SessionOutcome['type']> = new Set(['turn.stop', 'sess
 
 const activeTurnOf = ({ machine }: Session): string | null =>
   (migratedSnapshot(sessionKind, machine).context as SessionContext).activeTurnId;
+
+/** The first message of a session; its version is the session's. */
+const greetingMessage = ({ createdAt, assistantVersion }: Session, id: string, greeting: string): Message => ({
+  ...messageBefore(id, 'assistant', greeting, createdAt),
+  ...(assistantVersion !== undefined && { assistantVersion }),
+});
 
 /** A message from outside any turn. */
 const messageBefore = (id: string, role: Message['role'], content: string, createdAt: number): Message => ({

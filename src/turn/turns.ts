@@ -68,6 +68,8 @@ export interface WantedTurn {
   readonly cause?: Cause;
   /** The bound of the history for the model, in estimated tokens; the default if it is left out. */
   readonly historyTokensMax?: number | null | undefined;
+  /** The number of the assistant's version that answers; undefined for a trial. */
+  readonly assistantVersion?: number | undefined;
   readonly model: TurnModel;
   readonly reports: TurnReports;
   /** The span of the turn that may begin; null while traces are off. */
@@ -350,6 +352,7 @@ export class Turns {
       endedAt: null,
       sequence: eventCountOf(before) + 1,
     };
+    if (wanted.assistantVersion !== undefined) turn.assistantVersion = wanted.assistantVersion;
     if (wanted.speaker !== undefined) turn.spoken = true;
     if (answered !== null) turn.answered = answered.calls;
     if (wanted.message === null) turn.unasked = true;

@@ -203,6 +203,11 @@ export const CreateAssistantBody = named(
   Type.Object({ ...NewAssistant.properties, name: assistantFields.name }),
 );
 export const PatchAssistantBody = named('PatchAssistant', PatchAssistant);
+export const PublishBody = named(
+  'Publish',
+  Type.Object({ note: Type.Optional(Nullable(Text(limits.versionNoteCharactersMax, 0))) }),
+);
+export type PublishBody = Static<typeof PublishBody>;
 export const CreateKeyBody = named('CreateKey', Type.Object({ ...PatchKey.properties, name: keyFields.name }));
 export const PatchKeyBody = named('PatchKey', PatchKey);
 const header = Type.Optional(
@@ -328,8 +333,13 @@ export const ConsoleAssistantView = named(
     tool_rounds_max: Type.Integer(),
     alias: Nullable(Type.String()),
     draft: Type.Object(
-      { digest: Type.String() },
-      { description: "The digest of the settings and of the tools' definitions; the `ETag` has it in quotes." },
+      {
+        digest: Type.String({
+          description: "The digest of the settings and of the tools' definitions; the `ETag` has it in quotes.",
+        }),
+        changed: Type.Boolean({ description: 'Whether it differs from the current version.' }),
+      },
+      { description: 'The settings that the console edits: people are answered by versions.' },
     ),
   }),
 );

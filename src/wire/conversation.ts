@@ -28,6 +28,8 @@ export const VisitorField = named(
   }),
 );
 
+const VersionNumber = (description: string) => Nullable(Type.Integer({ description }));
+
 export const AssistantView = named(
   'Assistant',
   Type.Object({
@@ -40,6 +42,7 @@ export const AssistantView = named(
     channels: Type.Object({ voice: Type.Boolean(), link: Type.Boolean(), widget: Type.Boolean() }),
     visitor_fields: Type.Array(VisitorField),
     max_call_seconds: Type.Integer(),
+    version: VersionNumber('The number of the version that new sessions get; null before the first.'),
     created_at: UnixSeconds(),
     updated_at: UnixSeconds(),
   }),
@@ -104,6 +107,7 @@ export const SessionView = named(
     ...visitorProof,
     metadata: mapOf(Type.String()),
     max_call_seconds: Type.Integer(),
+    assistant_version: VersionNumber("The number of the assistant's version that answers; null in a trial."),
     created_at: UnixSeconds(),
     expires_at: UnixSeconds(),
     ended_at: Nullable(UnixSeconds()),
@@ -147,6 +151,7 @@ export const TurnView = named(
     stop_reason: Nullable(Strings(stopReasons)),
     error_code: Nullable(Type.String()),
     feedback: FeedbackView(),
+    assistant_version: VersionNumber('The number of the version that answered; null in a trial.'),
     created_at: UnixSeconds(),
     ended_at: Nullable(UnixSeconds()),
   }),
@@ -195,6 +200,7 @@ export const MessageView = named(
     tool_calls: Type.Array(ToolCallView),
     feedback: FeedbackView(),
     ...visitorProof,
+    assistant_version: VersionNumber("The number of the version that an assistant's message is from; else null."),
     created_at: UnixSeconds(),
   }),
 );

@@ -159,6 +159,7 @@ const settings = {
   tool_ids: [],
   tool_rounds_max: 8,
   alias: null,
+  version: null,
 };
 
 async function assistants(t: Test, house: House): Promise<void> {
@@ -767,13 +768,13 @@ async function live(t: Test, house: House): Promise<void> {
   const say = async () =>
     textOf(await (await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } })).rest());
   t.equal(await say(), 'before ');
-  await patch(house, path, {
+  await house.revise(assistant.id, {
     model: { name: 'tokens=1,text=after' },
     greeting: 'Two.',
     max_call_seconds: 7,
     visitor_fields: [{ name: 'email', required: true }],
   });
-  t.equal(await say(), 'after ', 'the next turn of an open session');
+  t.equal(await say(), 'before ', 'an open session keeps its version');
   const open = (visitor: object) => house.ask('/sessions', { body: { assistant_id: assistant.id, visitor } });
   isRefused(t, await open({}), {
     ...wrongField(''),
@@ -792,10 +793,11 @@ async function live(t: Test, house: House): Promise<void> {
   await post(house, `${path}/disable`);
   isRefused(t, await house.ask(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } }), refusals.disabled);
   await post(house, `${path}/enable`);
-  t.equal(await say(), 'after ');
+  t.equal(await say(), 'before ');
 
-  await patch(house, path, { model: { name: 'hang_at=1' } });
-  const stream = await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Hi' } });
+  await house.revise(assistant.id, { model: { name: 'hang_at=1' }, max_call_seconds: 3600 });
+  const hanging = await house.session(assistant.id, { visitor: { email: 'x' } });
+  const stream = await house.stream(`/sessions/${hanging.id}/chat`, { body: { message: 'Hi' } });
   const other = await house.session(assistant.id, { visitor: { email: 'x' } });
   await patch(house, workspace, { turns_in_flight_max: 1 });
   isRefused(
@@ -807,7 +809,7 @@ async function live(t: Test, house: House): Promise<void> {
   await patch(house, workspace, { turns_in_flight_max: 10 });
   const second = await house.stream(`/sessions/${other.id}/chat`, { body: { message: 'Hi' } });
   for (const [id, open] of [
-    [session.id, stream],
+    [hanging.id, stream],
     [other.id, second],
   ] as const) {
     await house.ask(`/sessions/${id}/end`, { method: 'POST' });

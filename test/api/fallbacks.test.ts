@@ -108,10 +108,7 @@ async function late(t: Test, house: House): Promise<void> {
       }) + done,
     );
   const called = await withModels(t, house, calls, answers('other'));
-  await house.console(`${inside(house)}/assistants/${called.assistant.id}`, {
-    method: 'PATCH',
-    body: { tool_ids: [tool.id] },
-  });
+  await house.revise(called.assistant.id, { tool_ids: [tool.id] });
   const session = await house.session(called.assistant.id);
   const stream = await say(house, session.id);
   await until(() => called.providers[0]!.requests.length >= 1);

@@ -107,6 +107,8 @@ export interface House extends Server {
   console(path: string, ask?: Ask): Promise<Answer>;
   /** A published assistant of the workspace. */
   assistant(fields?: object): Promise<any>;
+  /** Changes an assistant and publishes the change; resolves with the assistant after it. */
+  revise(assistantId: string, fields?: object): Promise<any>;
   /** A new key of the workspace, with all that its creation answered. */
   newKey(fields?: object): Promise<any>;
   session(assistantId: string, fields?: object): Promise<any>;
@@ -280,6 +282,11 @@ export async function houseAt(
         201,
       );
       return must(() => asOperator(`${inWorkspace}/assistants/${made.id}/publish`, { method: 'POST' }), 200);
+    },
+    async revise(assistantId, fields = {}) {
+      const path = `${inWorkspace}/assistants/${assistantId}`;
+      await must(() => asOperator(path, { method: 'PATCH', body: fields }), 200);
+      return must(() => asOperator(`${path}/publish`, { method: 'POST' }), 200);
     },
     session: (assistantId, fields = {}) =>
       must(() => ask('/sessions', { key, body: { assistant_id: assistantId, ...fields } }), 201),

@@ -72,8 +72,9 @@ async function sessions(t: Test, house: House): Promise<void> {
   t.equal((await create('s-1')).status, 201, 'what was made stays made');
   refused(t, await create('s-4'), 409, 'assistant_disabled');
   const path = `/workspaces/${house.workspaceId}/assistants/${assistant.id}`;
-  const required = [{ name: 'email', label: 'Email', type: 'email', required: true }];
-  t.equal((await house.console(path, { method: 'PATCH', body: { visitor_fields: required } })).status, 200);
+  await house.revise(assistant.id, {
+    visitor_fields: [{ name: 'email', label: 'Email', type: 'email', required: true }],
+  });
   t.equal((await create('s-1')).json.id, first.json.id, 'though it would not be made today');
   refused(t, await create('s-5'), 422, 'missing_visitor_fields');
   t.equal((await house.console(path, { method: 'DELETE' })).status, 204);

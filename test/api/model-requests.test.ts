@@ -13,7 +13,7 @@ import {
 } from '../providers/model/strict.ts';
 import { delta, done, eventStream } from '../providers/model/provider.ts';
 import { edge, openHouse, textOf, type House } from './house.ts';
-import { abort, onProvider, say, sayInVain, until } from './talk.ts';
+import { abort, inTrials, onProvider, say, sayInVain, until } from './talk.ts';
 
 t.test(edge, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_LOG: 'info' } });
@@ -59,7 +59,9 @@ async function strict(t: Test, house: House): Promise<void> {
   await turn('six', 'behind a refused one');
 }
 
-async function bounded(t: Test, house: House): Promise<void> {
+async function bounded(t: Test, opened: House): Promise<void> {
+  // A trial gets each change of the draft at its next turn.
+  const house = inTrials(opened);
   const { provider, assistant } = await onProvider(t, house, unless(), {
     model: { system_prompt: 'x'.repeat(40_000), history_tokens_max: 100 },
   });

@@ -99,8 +99,10 @@ t.test(edge, async (t) => {
           { list_all: null, book: { provider: provider.kind } },
           'as long as the definition stays',
         );
+        await house.revise(assistant.id);
+        const next = await house.session(assistant.id);
         await until(async () => {
-          await settled(house, id, 'plain');
+          await settled(house, next.id, 'plain');
           return namesIn(provider.requests.at(-1)).includes('list_all');
         });
         t.equal(refusals(), refused.length, 'what was changed is taken');

@@ -399,4 +399,5 @@ async function answersItself(house: House, names: Names): Promise<void> {
     },
   });
   if (status !== 200) throw new Error(text);
+  await house.console(`${path}/publish`, { method: 'POST' });
 }

@@ -1,9 +1,10 @@
 /** The console's list of sessions: the first words of each, and how many there are. */
 import t, { type Test } from 'tap';
 import { openHouse, type House } from './house.ts';
+import { answered, onProvider } from './talk.ts';
 
 t.test("the console's list of sessions", async (t) => {
-  const house = await openHouse(t);
+  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
   await t.test('a session has the first words of its user, in one line', (t) => firstWords(t, house));
   await t.test('the words of a turn that was withdrawn are gone with it', (t) => withdrawn(t, house));
   await t.test('the sessions that match are counted where the total is asked for', (t) => total(t, house));
@@ -61,15 +62,12 @@ async function firstWords(t: Test, house: House): Promise<void> {
 }
 
 async function withdrawn(t: Test, house: House): Promise<void> {
-  const failing = await house.assistant({ model: { provider: 'synthetic', name: 'tokens=1,fail_at=0' } });
+  const { provider, assistant: failing } = await onProvider(t, house, (response) => void response.destroy());
   const { id } = await house.session(failing.id);
   t.equal((await house.ask(`/sessions/${id}/chat`, { body: { message: 'Is anybody there?' } })).status, 503);
   const words = async () => (await listed(house, `?q=${id}&first_words=true`)).data[0].first_words;
   t.equal(await words(), null);
-  await house.console(`/workspaces/${house.workspaceId}/assistants/${failing.id}`, {
-    method: 'PATCH',
-    body: { model: { name: 'tokens=1' } },
-  });
+  provider.answer = (response) => answered(response, ['yes']);
   await (await house.stream(`/sessions/${id}/chat`, { body: { message: 'And now?' } })).rest();
   t.equal(await words(), 'And now?');
 }

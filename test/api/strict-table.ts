@@ -4,7 +4,7 @@ import { strictProvider, type StrictProvider } from '../providers/strict/provide
 import type { StrictName } from '../providers/strict/modes.ts';
 import { countingTool, type CountingTool } from './counting-tool.ts';
 import { must, type House } from './house.ts';
-import { credentialOf } from './talk.ts';
+import { credentialOf, inTrials } from './talk.ts';
 
 /** A conversation with an assistant whose model is at a strict provider. */
 interface Talk {
@@ -139,7 +139,9 @@ export async function rowOf(
 }
 
 /** Has a session go from each provider to the next, with calls at each; the outcomes as in a row. */
-export async function tourOf(t: Owner, house: House, names: readonly StrictName[]): Promise<(string | null)[]> {
+export async function tourOf(t: Owner, opened: House, names: readonly StrictName[]): Promise<(string | null)[]> {
+  // A trial gets each change of the draft at its next turn.
+  const house = inTrials(opened);
   const tool = await countingTool(t, house, { functions: [{ name: 'look_up', parameters: order }] });
   const assistant = await house.assistant({ tool_ids: [tool.id] });
   const path = `/workspaces/${house.workspaceId}/assistants/${assistant.id}`;

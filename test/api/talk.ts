@@ -27,6 +27,19 @@ export async function begin(house: House, assistantId: string, ask: Ask = {}): P
   return { id, stream: await say(house, id, 'Hello', ask) };
 }
 
+/** The house as it talks in a trial of the console, which runs on the draft: a change reaches its next turn. */
+export const inTrials = (house: House): House => ({
+  ...house,
+  ask: (path, { key: _, ...options } = {}) => house.console(`/workspaces/${house.workspaceId}${path}`, options),
+  stream: (path, options) =>
+    house.stream(`/console/api/workspaces/${house.workspaceId}${path}`, { ...options, key: house.operatorToken }),
+  session: (assistantId) =>
+    must(
+      () => house.console(`/workspaces/${house.workspaceId}/assistants/${assistantId}/trials`, { method: 'POST' }),
+      201,
+    ),
+});
+
 export const transcriptOf = async (house: House, sessionId: string): Promise<any[]> =>
   (await house.ask(`/sessions/${sessionId}/transcript?limit=100`)).json.data;
 

@@ -99,17 +99,12 @@ async function refusal(t: Test, house: House): Promise<void> {
   t.equal(provider.requests.length, 0, 'the model was not asked');
   t.same([await left(), await transcriptOf(house, id)], [1000, []], 'nothing is reserved or stored');
   t.match((await house.ask('/metrics', { key: null })).text, /parley_limited_total\{budget="tokens_per_day"\} 1\n/);
-  await house.console(`${inside(house)}/assistants/${assistant.id}`, {
-    method: 'PATCH',
-    body: { model: { output_tokens_max: 900 } },
-  });
-  t.equal(textOf(await (await say(house, id, 'Hello', { key })).rest()), 'yes', 'a lower bound fits');
+  await house.revise(assistant.id, { model: { output_tokens_max: 900 } });
+  const lower = await house.session(assistant.id);
+  t.equal(textOf(await (await say(house, lower.id, 'Hello', { key })).rest()), 'yes', 'a lower bound fits');
   // The prompt and the history count as well.
-  await house.console(`${inside(house)}/assistants/${assistant.id}`, {
-    method: 'PATCH',
-    body: { model: { system_prompt: 'x'.repeat(400) } },
-  });
-  await exhausted(t, house, id, key);
+  await house.revise(assistant.id, { model: { system_prompt: 'x'.repeat(400) } });
+  await exhausted(t, house, (await house.session(assistant.id)).id, key);
 }
 
 async function reserving(t: Test, house: House): Promise<void> {

@@ -101,7 +101,7 @@ async function outside(t: Test, house: House): Promise<void> {
     '{{session.id}}',
     '{{metadata.assistant.name|}}',
   ]) {
-    await house.console(`${inside(house)}/assistants/${assistant.id}`, { method: 'PATCH', body: { greeting } });
+    await house.revise(assistant.id, { greeting });
     t.same(await greetings(), [null, null, null], greeting);
   }
   const { id } = await house.session(assistant.id);
@@ -199,6 +199,8 @@ t.test('texts of an earlier version mean the same', async (t) => {
   t.match(await preview(), { system_prompt: old, greeting: old });
   t.equal(await greets(), old, 'after an unrelated change');
   await house.console(path, { method: 'PATCH', body: { greeting: `${escaped} {{channel}}` } });
+  t.equal(await greets(), old, 'until the change is published');
+  await house.console(`${path}/publish`, { method: 'POST' });
   t.equal(await greets(), `${old} api`);
   t.equal((await preview()).system_prompt, old);
 });

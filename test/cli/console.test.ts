@@ -326,7 +326,7 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
     ...assistants,
     [`GET ${path}`]: () => consoleAssistant,
     [`POST ${base}/assistants`]: changed('draft'),
-    [`PATCH ${path}`]: () => consoleAssistant,
+    [`PATCH ${path}`]: () => ({ ...consoleAssistant, draft: { ...consoleAssistant.draft, changed: true } }),
     [`POST ${path}/publish`]: changed('published'),
     [`POST ${path}/unpublish`]: changed('draft'),
     [`POST ${path}/disable`]: changed('disabled'),
@@ -342,7 +342,7 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
   );
   t.equal(
     await said('update', 'demo', '--temperature', '0.2', '--no-voice'),
-    `Changed the assistant "demo" (${assistant.id}).\n`,
+    `Changed the assistant "demo" (${assistant.id}). People still get version 1: publish the change with \`parley assistants publish ${assistant.id}\`.\n`,
   );
   t.strictSame(server.received.at(-1)!.body, { channels: { voice: false }, model: { temperature: 0.2 } });
   await said('update', 'demo', '--voice-id', 'rms');

@@ -243,12 +243,14 @@ export const assistant = {
   channels: { voice: false, link: false, widget: false },
   visitor_fields: [] as unknown[],
   max_call_seconds: 3600,
+  version: 1,
   created_at: 1767225600,
   updated_at: 1767225600,
 };
 
 export const consoleAssistant = {
   ...assistant,
+  draft: { digest: 'a'.repeat(27), changed: false },
   model: {
     provider: 'scripted',
     name: 'scripted',

@@ -163,9 +163,9 @@ const ways: Readonly<Record<string, (talk: Talk) => Promise<unknown>>> = {
     await over;
     await talk.restart();
   },
-  'the tools are taken away': async (talk) => {
+  'a version without the tools is published': async (talk) => {
     await said(talk, calling(talk)).over;
-    await told(talk.house, `/assistants/${talk.assistantId}`, { tool_ids: [] }, 'PATCH');
+    await talk.house.revise(talk.assistantId, { tool_ids: [] });
   },
 };
 

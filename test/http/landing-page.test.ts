@@ -39,6 +39,7 @@ async function linkIt({ url, operatorToken }: Server): Promise<void> {
     channels: { link: true, widget: true },
     link: { slug: 'hello', origins: ['*'] },
   });
+  await ask(`/workspaces/${workspace}/assistants/${id}/publish`, 'POST');
 }
 
 /** UTF-8 that was read as Latin-1 or as Windows-1252, and written again. */

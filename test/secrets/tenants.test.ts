@@ -128,6 +128,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
+  'POST /console/api/workspaces/{w}/assistants/{id}/publish': { body: () => ({ note: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys/{id}/rotate': { body: () => ({ overlap_seconds: 0 }) },

@@ -66,14 +66,10 @@ export async function beginTurn(
   try {
     const { host } = services;
     if (services.draining) throw refusedByDrain();
-    const { actor, assistant } = await reachConversation(principal, message.sessionId, services);
+    const reached = await reachConversation(principal, message.sessionId, services);
+    const { actor, assistant } = reached;
     if (assistant === null) throw new Failure('assistant_not_published');
-    const wanted = wantedTurn(
-      principal,
-      { actor, assistant },
-      { ...message, isSpoken: true, remember: null },
-      services,
-    );
+    const wanted = wantedTurn(principal, reached, { ...message, isSpoken: true, remember: null }, services);
     const silenced =
       wanted.assistantRefusal === null ? speechRefusal(principal, assistant, wanted.cause, services) : null;
     if (silenced !== null) throw new Failure(silenced);

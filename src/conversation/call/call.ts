@@ -10,6 +10,7 @@ import { limits } from '../../base/limits.ts';
 import type { Span } from '../../base/tracing.ts';
 import type { CallMessage, WireState } from '../../wire/wire.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
+import type { AnsweringAssistant } from '../../host/versions.ts';
 import type { SocketActor } from '../../host/sockets.ts';
 import type { Session } from '../../store/store.ts';
 import type { AudioIntake } from '../audio-intake.ts';
@@ -47,6 +48,8 @@ export interface CallOptions {
   readonly actor: SocketActor<CallEvent, CallOutcome>;
   readonly principal: Principal;
   readonly assistant: AssistantActor;
+  /** The assistant as it answers the session. */
+  readonly answering: AnsweringAssistant;
   readonly session: Session;
   readonly ready: ReadyVoice;
   readonly requestId: string;
@@ -126,8 +129,8 @@ export class Call implements SpeechPort, ReplyPort {
 
   /** Opens the call on a connection that has sent `ready`. */
   open(): void {
-    const { services, assistant, session } = this.#options;
-    const greets = this.settings.greets && (assistant.record.greeting ?? '') !== '' && session.messageCount === 1;
+    const { services, answering, session } = this.#options;
+    const greets = this.settings.greets && (answering.greeting ?? '') !== '' && session.messageCount === 1;
     this.send({ type: 'open', at: this.now, refusal: null, greets, bargeIn: this.settings.bargeIn });
     this.#presence.look();
     this.#poll();

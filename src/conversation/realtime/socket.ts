@@ -53,14 +53,14 @@ export class RealtimeSocket implements SocketListener {
   #written: string[] = [];
 
   constructor(options: RealtimeSocketOptions) {
-    const { services, assistant, actor, session } = options;
+    const { services, answering, actor, session } = options;
     this.#options = options;
     this.#pace = new TokenBucket(services.clock, limits.socketTextsMax, limits.socketTextsPerSecond);
     this.#intake = callIntake(options, () => this.#call, { received: () => {}, message: (data) => this.message(data) });
     this.#mapper = new RealtimeEventMapper({
       callId: actor.identity.id,
       sessionId: session.id,
-      greeting: greetingFor(assistant.record, session) ?? '',
+      greeting: greetingFor(answering, session) ?? '',
       detects: () => this.#settings.detects,
       send: (event) => this.#send(event),
     });

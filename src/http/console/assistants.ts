@@ -1,10 +1,10 @@
 /** `/console/api/workspaces/{w}/assistants`. */
 import { choiceOf } from '../../conversation/voice-call.ts';
-import { templatesOf } from '../../assistant/texts.ts';
 import { Failure } from '../../base/errors.ts';
 import { isTemplate } from '../../base/variables.ts';
 import { aliasKey } from '../../base/text.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
+import { templatesOf } from '../../store/records/settings.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
 import { limits } from '../../base/limits.ts';
@@ -20,9 +20,9 @@ import type {
   VoiceSettings,
 } from '../../store/store.ts';
 import { AliasTaken, SlugTaken } from '../../store/store.ts';
-import type { CreateAssistantBody, PatchAssistantBody } from '../../wire/wire.ts';
+import type { CreateAssistantBody, PatchAssistantBody, PublishBody } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
-import { mayHave } from './tools.ts';
+import { mayHave, removeUnused } from './tools.ts';
 import { audited } from './audit.ts';
 import { assistantReply, draftCheck, draftedView, toolReader } from './drafts.ts';
 import {
@@ -79,7 +79,7 @@ export async function createAssistant(request: ConsoleRequest<unknown, CreateAss
   const { id: workspaceId } = await reachWorkspace(request);
   const at = nowSeconds(request);
   const blank = { id: services.ids.make('asst'), workspaceId, name: body.name, createdAt: at, updatedAt: at };
-  const configured = merged({ ...freshAssistant, ...blank, machine: draftSnapshot(false) }, body, at);
+  const configured = merged({ ...freshAssistant, ...blank, release: null, machine: draftSnapshot(false) }, body, at);
   await checkModel(configured, request);
   await checkAlias(configured, request);
   const assistant = { ...configured, machine: draftSnapshot(configured.channels.voice) };
@@ -110,34 +110,33 @@ export async function patchAssistant(request: ConsoleRequest<unknown, PatchAssis
   await checkModel(merged(before, body, 0), request);
   await checkAlias(merged(before, body, 0), request);
   const at = nowSeconds(request);
-  const checkDraft = await draftCheck(request);
   const actor = await withNames(
     services.host.assistants.configure(
       before.workspaceId,
       before.id,
-      (record) => {
-        checkDraft(record);
-        return merged(record, body, at);
-      },
+      (record) => merged(record, body, at),
       causeByOperator(request, audited(request, 'assistant')),
+      { check: draftCheck(request) },
     ),
   );
   return assistantReply(present(actor, unknown()).record, request);
 }
 
 export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
+  const { services, params } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   const cause = causeByOperator(request, audited(request, 'assistant'));
-  if (!(await request.services.host.assistants.remove(workspaceId, request.params.id, cause))) throw unknown();
+  if (!(await services.host.assistants.remove(workspaceId, params.id, cause))) throw unknown();
+  await removeUnused(workspaceId, services);
   return noContent;
 }
 
 /** `…/publish`, `/unpublish`, `/disable` and `/enable`. */
 export const moveAssistant =
   (verb: AssistantVerb) =>
-  async (request: ConsoleRequest): Promise<Reply> => {
+  async (request: ConsoleRequest<unknown, PublishBody>): Promise<Reply> => {
     const { id: workspaceId } = await reachWorkspace(request);
-    const checkDraft = verb === 'publish' ? await draftCheck(request) : undefined;
+    const { note = null } = request.body ?? {};
     const actor = await withNames(
       request.services.host.assistants.move(
         workspaceId,
@@ -145,7 +144,7 @@ export const moveAssistant =
         verb,
         nowSeconds(request),
         causeByOperator(request, audited(request, 'assistant', verb)),
-        checkDraft,
+        verb === 'publish' ? { note, check: draftCheck(request) } : {},
       ),
     );
     return assistantReply(present(actor, unknown()).record, request);

@@ -1,7 +1,8 @@
 /** Answers with the draft of an assistant, and the check of the draft that a change is based on (contract 20). */
 import { isExpected } from '../../base/etag.ts';
 import { Failure } from '../../base/errors.ts';
-import { draftDigest, toolsOf, type ReadTool } from '../../conversation/draft.ts';
+import { draftDigest, toolsOf, type ReadTool } from '../../host/draft.ts';
+import { isUnversioned } from '../../host/versions.ts';
 import { consoleAssistantView } from '../../conversation/views.ts';
 import type { Assistant } from '../../store/store.ts';
 import type { Reply } from '../request.ts';
@@ -18,10 +19,11 @@ export function toolReader({ services }: Pick<ConsoleRequest, 'services'>, works
   };
 }
 
-export const draftedView = async (record: Assistant, read: ReadTool) => ({
-  ...consoleAssistantView(record),
-  draft: { digest: draftDigest(record, await toolsOf(record, read)) },
-});
+export async function draftedView(record: Assistant, read: ReadTool) {
+  const digest = draftDigest(record, await toolsOf(record, read));
+  const changed = !isUnversioned(record) && record.release?.digest !== digest;
+  return { ...consoleAssistantView(record), draft: { digest, changed } };
+}
 
 /** The answer with an assistant: its tag is the digest of its draft. */
 export async function assistantReply(record: Assistant, request: ConsoleRequest, status = 200): Promise<Reply> {
@@ -30,19 +32,13 @@ export async function assistantReply(record: Assistant, request: ConsoleRequest,
 }
 
 /**
- * Returns the check that a change of the path's assistant makes within its step: it throws 409 `draft_changed` if the
- * draft is not the one that `If-Match` names.
+ * Returns the check that a change of an assistant makes within its step: it throws 409 `draft_changed` if the draft is
+ * not the one that `If-Match` names.
  */
-export async function draftCheck(request: ConsoleRequest<unknown, unknown>): Promise<(record: Assistant) => void> {
-  const { head, params, services } = request;
-  if (head.headers('if-match').length === 0) return () => {};
-  const workspaceId = params.w;
-  // The record is read from the store: the tools of a cached one may be others.
-  const stored = await services.store.catalog.read('assistant', workspaceId, params.id);
-  const tools = await toolsOf(stored?.record ?? {}, toolReader(request, workspaceId));
-  return (record) => {
-    if (!isExpected(head, tagOf(draftDigest(record, tools)))) throw new Failure('draft_changed');
+export const draftCheck =
+  ({ head }: Pick<ConsoleRequest<unknown, unknown>, 'head'>) =>
+  (digest: string): void => {
+    if (!isExpected(head, tagOf(digest))) throw new Failure('draft_changed');
   };
-}
 
 const tagOf = (digest: string): string => `"${digest}"`;

@@ -9,14 +9,14 @@ import type { TrialSpeechBody } from '../../wire/wire.ts';
 import { causeByOperator, reachPathAssistant, type ConsoleRequest } from './common.ts';
 
 export const listAssistantVoices = async (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  voicesOf(await reachPathAssistant(request), request.query, request.services);
+  voicesOf((await reachPathAssistant(request)).record, request.query, request.services);
 
 /** Like a trial it counts in no usage and takes no budget. */
 export async function speakInTrial(request: ConsoleRequest<unknown, TrialSpeechBody>): Promise<Reply> {
   const { body, services } = request;
   checkText(body.text);
   const assistant = await reachPathAssistant(request);
-  const chosen = chosenVoice(assistant, body, services);
+  const chosen = chosenVoice(assistant.record, body, services);
   const refusal = services.host.assistants.trialVoiceRefusal(assistant, causeByOperator(request));
   if (refusal !== null) throw new Failure(refusal);
   const { kind, id } = request.caller.by;

@@ -4,27 +4,31 @@ import { signingHolder } from '../../access/vault.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../wire/wire.ts';
+import { isUnversioned } from '../../host/versions.ts';
+import type { Services } from '../../conversation/services.ts';
 import { isAt } from '../../assistant/tool-client.ts';
 import { toolView } from '../../conversation/views.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
-import { replacedBy, replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
+import { isDeleted, replacedBy, replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
 import type { Tool, ToolFunction } from '../../store/store.ts';
-import type { PageFields } from '../handlers/lists.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { audited } from './audit.ts';
-import {
-  causeByOperator,
-  listRecords,
-  noContent,
-  nowhere,
-  nowSeconds,
-  reachWorkspace,
-  type ConsoleRequest,
-} from './common.ts';
+import { causeByOperator, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { checkedFunctions } from './tool-functions.ts';
 
-export const listTools = (request: ConsoleRequest<PageFields>): Promise<Reply> =>
-  listRecords(request, 'tool', toolView);
+export async function listTools(request: ConsoleRequest<PageFields>): Promise<Reply> {
+  const { catalog } = request.services.store;
+  const { id: workspaceId } = await reachWorkspace(request);
+  return list(
+    pageRequest(request.query, 'desc'),
+    async (page) => {
+      const { items, next } = await catalog.list('tool', workspaceId, page);
+      return { items: items.filter((tool) => !isDeleted(tool)), next };
+    },
+    toolView,
+  );
+}
 
 export async function getTool(request: ConsoleRequest): Promise<Reply> {
   return { status: 200, json: toolView((await reachTool(request)).record) };
@@ -94,15 +98,21 @@ export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {
   return { status: 200, json: { signing_secret: secret } };
 }
 
-/** Deletes a tool, also from the assistants that have it. */
+/** Deletes a tool, also from the drafts of assistants that have it. Their versions keep it. */
 export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
   const { id: workspaceId } = await reachWorkspace(request);
   const { services, params } = request;
   const id = params.id;
-  const found = await services.store.catalog.read('tool', workspaceId, id);
-  const row = found === null ? undefined : audited(request, 'tool')(found.record, null);
-  if (!(await services.store.catalog.remove('tool', workspaceId, id, row))) throw nowhere();
-  services.host.tools.forget(workspaceId, id);
+  await keepVersions(workspaceId, id, services);
+  const deletedAt = nowSeconds(request);
+  const auditRow = audited(request, 'tool');
+  const deleted = await services.host.tools.change(
+    workspaceId,
+    id,
+    (tool) => ({ ...living(tool), deletedAt }),
+    (before) => auditRow(before, null),
+  );
+  if (deleted === null) throw nowhere();
   for await (const assistant of recordsOf(services.store.catalog, 'assistant', workspaceId)) {
     if (!assistant.toolIds?.includes(id)) continue;
     await services.host.assistants.configure(
@@ -112,7 +122,33 @@ export async function deleteTool(request: ConsoleRequest): Promise<Reply> {
       causeByOperator(request, audited(request, 'assistant')),
     );
   }
+  await removeUnused(workspaceId, services);
   return noContent;
+}
+
+/** Removes the deleted tools that no version contains. */
+export async function removeUnused(workspaceId: string, { store, host }: Services): Promise<void> {
+  const unused = new Set<string>();
+  for await (const tool of recordsOf(store.catalog, 'tool', workspaceId)) if (isDeleted(tool)) unused.add(tool.id);
+  if (unused.size === 0) return;
+  for await (const { tools } of recordsOf(store.catalog, 'assistant_version', workspaceId))
+    for (const { id } of tools) unused.delete(id);
+  for (const id of unused) {
+    await store.catalog.remove('tool', workspaceId, id);
+    host.tools.forget(workspaceId, id);
+  }
+}
+
+/** Stores the versions of assistants from before versions existed that have the tool: they answer with it as it is. */
+async function keepVersions(workspaceId: string, toolId: string, { store, host }: Services): Promise<void> {
+  for await (const assistant of recordsOf(store.catalog, 'assistant', workspaceId))
+    if (assistant.toolIds?.includes(toolId) && isUnversioned(assistant)) await host.assistants.keepVersion(assistant);
+}
+
+/** Throws 404 for a tool that only versions have. */
+function living(tool: Tool): Tool {
+  if (isDeleted(tool)) throw nowhere();
+  return tool;
 }
 
 /** The tool of the path, in its workspace. */
@@ -120,6 +156,7 @@ export async function reachTool(request: ConsoleRequest<unknown, unknown>) {
   const { id: workspaceId } = await reachWorkspace(request);
   const found = await request.services.store.catalog.read('tool', workspaceId, request.params.id);
   if (found === null) throw nowhere();
+  living(found.record);
   return found;
 }
 
@@ -130,11 +167,12 @@ export async function changeTool(
   verb?: string,
 ): Promise<Tool> {
   const { id: workspaceId } = await reachWorkspace(request);
+  await keepVersions(workspaceId, request.params.id, request.services);
   const tool = await request.services.host.tools.change(
     workspaceId,
     request.params.id,
     async (before) => ({
-      ...(await change(before)),
+      ...(await change(living(before))),
       updatedAt: nowSeconds(request),
     }),
     audited(request, 'tool', verb),
@@ -198,7 +236,8 @@ export async function mayHave(
       id === changed?.id ? changed : (await services.store.catalog.read('tool', workspaceId, id))?.record,
     ),
   );
-  if (new Set(toolIds).size < toolIds.length || tools.includes(undefined)) return false;
+  if (new Set(toolIds).size < toolIds.length || tools.some((tool) => tool === undefined || isDeleted(tool)))
+    return false;
   const names = tools.flatMap((tool) =>
     tool!.functions.filter(({ enabled }: ToolFunction) => enabled).map(({ name }) => name),
   );

@@ -1,6 +1,6 @@
 /** `GET /assistants` and `GET /assistants/{id}`. */
 import { etagOf, isCurrent } from '../../base/etag.ts';
-import { reachAssistant } from '../../conversation/access-checks.ts';
+import { answeringOf, reachAssistant } from '../../conversation/access-checks.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Assistant, Page, PageRequest } from '../../store/store.ts';
@@ -12,7 +12,14 @@ export async function listAssistants({
   query,
   services,
 }: Request<PrincipalCaller, PageFields>): Promise<Reply> {
-  return list(pageRequest(query, 'desc'), (page) => assistantsPage(caller.principal, page, services), assistantView);
+  return list(
+    pageRequest(query, 'desc'),
+    async (page) => {
+      const { items, next } = await assistantsPage(caller.principal, page, services);
+      return { items: await Promise.all(items.map((record) => services.host.versions.current(record))), next };
+    },
+    assistantView,
+  );
 }
 
 /** A page of the assistants that the principal reaches. */
@@ -47,7 +54,8 @@ async function reachable(
 }
 
 export async function getAssistant({ caller, params, head, services }: Request<PrincipalCaller>): Promise<Reply> {
-  const view = assistantView((await reachAssistant(caller.principal, params.id, services)).record);
+  const assistant = await reachAssistant(caller.principal, params.id, services);
+  const view = assistantView(await answeringOf(assistant, null, services));
   const etag = etagOf(JSON.stringify(view));
   const headers = { etag, 'cache-control': 'private, max-age=60' };
   if (isCurrent(head, etag)) return { status: 304, headers, empty: true };

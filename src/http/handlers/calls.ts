@@ -6,11 +6,12 @@ import { beginCall } from '../../conversation/call/begin.ts';
 import { CallSocket } from '../../conversation/call/socket.ts';
 import { settingsOf } from '../../conversation/call/settings.ts';
 import { causeByPrincipal, type Principal } from '../../conversation/principal.ts';
-import { checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/access-checks.ts';
+import { answeringOf, checkOpen, reachAssistant, reachSession, turnRefusal } from '../../conversation/access-checks.ts';
 import type { Services } from '../../conversation/services.ts';
 import { takesRate } from '../../conversation/transcription-socket.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
+import type { AnsweringAssistant } from '../../host/versions.ts';
 import type { Session } from '../../store/store.ts';
 import type { PrincipalCaller, Reply, Request, TokenCaller } from '../request.ts';
 import { tokenReply } from './transcription.ts';
@@ -24,9 +25,9 @@ export async function mintCallToken(
   admit: (session: Session) => Promise<void>,
 ): Promise<Reply> {
   const { principal } = caller;
-  const { session, assistant } = await reach(principal, body.session_id, requestId, services);
+  const { session, assistant, answering } = await reach(principal, body.session_id, requestId, services);
   await admit(session);
-  const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
+  const { provider } = await readyVoice(assistant, voiceOf(answering, services), services);
   services.voice.warm(provider);
   return tokenReply(
     'call',
@@ -43,7 +44,7 @@ async function reach(
   sessionId: string,
   requestId: string,
   services: Services,
-): Promise<{ session: Session; assistant: AssistantActor }> {
+): Promise<{ session: Session; assistant: AssistantActor; answering: AnsweringAssistant }> {
   const session = await reachSession(principal, sessionId, services);
   checkOpen(session, services);
   const assistant = await reachAssistant(principal, session.assistantId, services);
@@ -51,7 +52,7 @@ async function reach(
   const refusal = turnRefusal(session, assistant, cause, services);
   if (refusal !== null) throw new Failure(refusal);
   checkSpeaks(principal, assistant, cause, services);
-  return { session, assistant };
+  return { session, assistant, answering: await answeringOf(assistant, session, services) };
 }
 
 /** `GET /call`: every check of an upgrade; the token is taken last, so that a refused upgrade leaves it good. */
@@ -63,8 +64,8 @@ export async function openCall(
   const { claims, principal, protocol } = caller;
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
-  const { session, assistant } = await reach(principal, claims.sessionId!, requestId, services);
-  const chosen = voiceOf(assistant, services);
+  const { session, assistant, answering } = await reach(principal, claims.sessionId!, requestId, services);
+  const chosen = voiceOf(answering, services);
   if (settings.language !== null && chosen.provider !== null && !chosen.provider.takesLanguage(settings.language))
     throw new Failure('invalid_field', { field: 'language' });
   checkRoom(principal, services);
@@ -81,7 +82,16 @@ export async function openCall(
   if (upgrade.gone) return;
   if (!(await host.calls.spend(facts, requestId))) throw new Failure('invalid_token');
   const socket = new CallSocket(
-    { ...(await beginCall(session, facts, services)), principal, assistant, ready, requestId, span, services },
+    {
+      ...(await beginCall(session, facts, services)),
+      principal,
+      assistant,
+      answering,
+      ready,
+      requestId,
+      span,
+      services,
+    },
     settings,
   );
   upgrade.onGone(() => socket.closed());

@@ -2,6 +2,7 @@
 import { assistantKind } from '../../../machines/assistant.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { greetingBefore } from '../../assistant/texts.ts';
+import { answeringOf } from '../../conversation/access-checks.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { takeMessage } from '../../conversation/link.ts';
 import { openSession } from '../../conversation/sessions.ts';
@@ -29,14 +30,15 @@ import { mintCallToken } from './calls.ts';
 import { mintToken } from './transcription.ts';
 
 /** Returns a separate shape, never a record with fields left out: the assistant's configuration is not public. */
-export function aboutLink({ caller: { assistant } }: Request<GuestCaller>): Reply {
-  const { name, description, channels, visitorFields, link, machine } = assistant.record;
+export async function aboutLink({ caller: { assistant }, services }: Request<GuestCaller>): Promise<Reply> {
+  const answering = await answeringOf(assistant, null, services);
+  const { name, description, channels, visitorFields, link, machine } = answering;
   const json = {
     object: 'link',
     slug: link!.slug,
     name,
     description,
-    greeting: greetingBefore(assistant.record),
+    greeting: greetingBefore(answering),
     visitor_fields: visitorFields,
     channels: { link: channels.link, widget: channels.widget },
     status: migratedSnapshot(assistantKind, machine).state === 'published' ? 'open' : 'closed',

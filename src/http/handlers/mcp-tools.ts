@@ -6,7 +6,7 @@ import { aliasKey } from '../../base/text.ts';
 import * as wire from '../../wire/wire.ts';
 import { ask, type WholeAnswer, type Asker } from '../../conversation/ask.ts';
 import { causeByPrincipal } from '../../conversation/principal.ts';
-import { isListed } from '../../conversation/protocol-adapter.ts';
+import { listed } from '../../conversation/protocol-adapter.ts';
 import { mayUse } from '../../conversation/access-checks.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PrincipalCaller, Request } from '../request.ts';
@@ -34,7 +34,7 @@ export async function listTools(
     services,
   );
   return {
-    tools: items.filter(isListed).map(toolOf),
+    tools: (await listed(items, services)).map(toolOf),
     ttlMs: listTtlMs,
     cacheScope: 'private',
     ...(next !== null && { nextCursor: next }),

@@ -1,7 +1,14 @@
 /** `POST /speech` and `GET /voices` (contract 8). */
 import { beginSpeech, type BegunSpeech, type SpeechWish } from '../../conversation/speech.ts';
 import { causeByPrincipal, voiceCaller } from '../../conversation/principal.ts';
-import { checkOpen, keyOf, mayUse, reachAssistant, reachSession } from '../../conversation/access-checks.ts';
+import {
+  answeringOf,
+  checkOpen,
+  keyOf,
+  mayUse,
+  reachAssistant,
+  reachSession,
+} from '../../conversation/access-checks.ts';
 import {
   checkSpeaks,
   choiceOf,
@@ -14,7 +21,7 @@ import { Failure } from '../../base/errors.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
-import type { Session } from '../../store/store.ts';
+import type { Assistant, Session } from '../../store/store.ts';
 import { voiceView } from '../../conversation/views.ts';
 import type { SpeechFormat } from '../../base/audio-formats.ts';
 import type { SpeechBody } from '../../wire/wire.ts';
@@ -38,7 +45,7 @@ export async function speak(
   checkText(body.text);
   const assistant = await reachAssistant(caller.principal, body.assistant_id, services);
   const session = sessionId === null ? null : await reachSession(caller.principal, sessionId, services);
-  const chosen = chosenVoice(assistant, body, services);
+  const chosen = chosenVoice(await answeringOf(assistant, session, services), body, services);
   if (session !== null) checkOpen(session, services);
   checkSpeaks(caller.principal, assistant, causeByPrincipal(caller.principal, requestId), services);
   await admit(session);
@@ -62,7 +69,7 @@ export function checkText(text: string): void {
  * spoken.
  */
 export function chosenVoice(
-  assistant: AssistantActor,
+  assistant: Pick<Assistant, 'voice'>,
   { voice: wished, text }: Pick<SpeechBody, 'voice' | 'text'>,
   services: Services,
 ): AssistantVoice {
@@ -127,11 +134,11 @@ export async function listVoices({ caller, query, services }: Request<PrincipalC
   const assistant = await services.host.assistants.of(caller.principal.workspaceId, query.assistant_id);
   // An assistant that the key may not use does not exist in a list (contract 8).
   if (assistant === null || !mayUse(caller.principal, query.assistant_id)) throw new Failure('assistant_not_found');
-  return voicesOf(assistant, query, services);
+  return voicesOf(await answeringOf(assistant, null, services), query, services);
 }
 
 /** The newest is first by default, as in every list: the provider's own is the newest. */
-export function voicesOf(assistant: AssistantActor, query: PageFields, services: Services): Promise<Reply> {
+export function voicesOf(assistant: Pick<Assistant, 'voice'>, query: PageFields, services: Services): Promise<Reply> {
   const { provider, settings } = voiceOf(assistant, services);
   return listOfAll(provider?.voices(choiceOf(settings)) ?? [], query, 'desc', voiceView);
 }

@@ -4,6 +4,7 @@ import type { HolderKind, SocketUse, TokenClaims } from '../../access/socket-tok
 import { secondsOf } from '../../base/clock.ts';
 import { causeByPrincipal, type Principal } from '../../conversation/principal.ts';
 import {
+  answeringOf,
   checkOpen,
   checkPermission,
   checkVisible,
@@ -35,8 +36,10 @@ export async function mintToken(
   const { principal } = caller;
   const { assistant_id: assistantId, session_id: sessionId = null } = body;
   const assistant = await findAssistant(principal, assistantId, services);
-  await admit(await checkUse(principal, assistant, sessionId, requestId, services));
-  const { provider } = await readyVoice(assistant, voiceOf(assistant, services), services);
+  const session = await checkUse(principal, assistant, sessionId, requestId, services);
+  await admit(session);
+  const chosen = voiceOf(await answeringOf(assistant, session, services), services);
+  const { provider } = await readyVoice(assistant, chosen, services);
   // The models for listening are loaded by the time that the socket opens.
   services.voice.warm(provider);
   return tokenReply(
@@ -117,9 +120,9 @@ export async function openTranscription(
   const settings = settingsOf(query);
   if (!takesRate(settings)) throw new Failure('invalid_field', { field: 'sample_rate' });
   const assistant = await reachAssistant(principal, claims.assistantId, services);
-  const chosen = voiceOf(assistant, services);
-  checkLanguage(query.language, chosen);
   const session = await checkUse(principal, assistant, claims.sessionId, requestId, services);
+  const chosen = voiceOf(await answeringOf(assistant, session, services), services);
+  checkLanguage(query.language, chosen);
   checkRoom(principal, services);
   const ready = await readyVoice(assistant, chosen, services);
 

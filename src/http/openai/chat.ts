@@ -3,7 +3,13 @@ import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ChatCompletionBody } from '../../wire/wire.ts';
-import { abortOnLeave, converseThroughAdapter, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
+import {
+  abortOnLeave,
+  answeringConversation,
+  converseThroughAdapter,
+  reachModel,
+  whenSealed,
+} from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf } from '../../conversation/idempotency.ts';
 import type { ClientHead, PrincipalCaller, Reply, Request } from '../request.ts';
 import { completionView, streamCompletion, type Completion } from './completion.ts';
@@ -25,7 +31,8 @@ export async function chatCompletions(request: Request<PrincipalCaller, unknown,
   const { prompt, ...message } = readMessages(body.messages, conversation === null);
   const wishes = readWishes(body);
   const assistant = await reachModel(principal, body.model, services);
-  await checkWishes(wishes, assistant, 'response_format', services);
+  const answering = () => answeringConversation(principal, assistant, conversation, services);
+  await checkWishes(wishes, answering, 'response_format', services);
   const settings = { ...wishes, prompt, outputTokensMax: lowestBound(body.max_tokens, body.max_completion_tokens) };
   const remember = idempotencyOf(request, principal, '/v1/chat/completions');
   const { session, turn, replayed, ended } = await converseThroughAdapter(

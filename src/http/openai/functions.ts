@@ -4,7 +4,7 @@ import { isNestedWithin, isObject } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import type { ChatCompletionBody, ResponseBody } from '../../wire/wire.ts';
 import type { Services } from '../../conversation/services.ts';
-import type { AssistantActor } from '../../host/assistants.ts';
+import type { AnsweringAssistant } from '../../host/versions.ts';
 import type { AnswerFormat, ForcedToolCall } from '../../providers/model.ts';
 import type { OfferedFunction } from '../../providers/tool.ts';
 import { listedSchema } from '../../providers/tool/listed-schema.ts';
@@ -132,16 +132,18 @@ const schemaNestingMax = 200;
 /**
  * Throws 422 for options that the assistant cannot serve: `tools` for a name that one of its functions has; the field
  * of a forced call or of a response format that its model's provider does not support, or that conflicts with its
- * functions.
+ * functions. `answering`: the assistant as it answers the request's session.
  */
 export async function checkWishes(
   { tools, forced, format }: Wishes,
-  { record }: AssistantActor,
+  answering: () => AnsweringAssistant | Promise<AnsweringAssistant>,
   formatField: 'response_format' | 'text.format',
   services: Services,
 ): Promise<void> {
-  const { workspaceId, toolIds = [], model } = record;
-  const own = toolIds.length === 0 ? [] : await services.host.tools.functions(workspaceId, toolIds);
+  if (tools.length === 0 && forced === undefined && format === undefined) return;
+  const assistant = await answering();
+  const { toolIds = [], model } = assistant;
+  const own = toolIds.length === 0 ? [] : await services.host.tools.functions(assistant);
   if (tools.some(({ name }) => own.some((one) => one.name === name))) throw wrong('tools');
   const obeys = services.models.get(model.provider)?.obeys;
   if (forced !== undefined && (own.length > 0 || obeys?.forcedCalls !== true))

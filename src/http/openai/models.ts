@@ -1,7 +1,7 @@
 /** `GET /v1/models` and `GET /v1/models/{id}` (contract 14). */
 import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import { checkConverses, isListed, reachModel } from '../../conversation/protocol-adapter.ts';
+import { checkConverses, listed, reachModel } from '../../conversation/protocol-adapter.ts';
 import { assistantsPage } from '../handlers/assistants.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Assistant } from '../../store/store.ts';
@@ -23,7 +23,7 @@ export async function listModels({ caller: { principal }, services }: Request<Pr
       { limit: limits.listMax, after, order: 'desc' },
       services,
     );
-    data.push(...items.filter(isListed).map(modelView));
+    data.push(...(await listed(items, services)).map(modelView));
     if (next === null) return { status: 200, json: { object: 'list', data } };
     after = next;
     // An embedded store answers within the iteration of the event loop; other work runs between pages.
@@ -38,6 +38,6 @@ export async function getModel({
   services,
 }: Request<PrincipalCaller>): Promise<Reply> {
   const assistant = await reachModel(principal, params.id, services);
-  checkConverses(principal, assistant, requestId, services);
+  await checkConverses(principal, assistant, requestId, services);
   return { status: 200, json: modelView(assistant.record) };
 }

@@ -6,7 +6,7 @@ import type { RealtimeQuery } from '../../wire/wire.ts';
 import { beginCall } from '../../conversation/call/begin.ts';
 import { checkConverses, forget, reachModel } from '../../conversation/protocol-adapter.ts';
 import { causeByPrincipal } from '../../conversation/principal.ts';
-import { checkOpen, reachSession } from '../../conversation/access-checks.ts';
+import { answeringOf, checkOpen, reachSession } from '../../conversation/access-checks.ts';
 import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
 import { openSession } from '../../conversation/sessions.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
@@ -35,10 +35,10 @@ export async function openRealtime(
   if (known !== null && known.assistantId !== assistant.record.id)
     throw new Failure('invalid_field', { field: 'model' });
   if (known !== null) checkOpen(known, services);
-  checkConverses(principal, assistant, requestId, services);
+  await checkConverses(principal, assistant, requestId, services);
   checkSpeaks(principal, assistant, cause, services);
   checkRoom(principal, services);
-  const ready = await readyVoice(assistant, voiceOf(assistant, services), services);
+  const ready = await readyVoice(assistant, voiceOf(await answeringOf(assistant, known, services), services), services);
   services.voice.warm(ready.provider);
   if (upgrade.gone) return;
   const session =
@@ -82,6 +82,7 @@ async function socketOn(
     ...(await beginCall(session, facts, services)),
     principal,
     assistant,
+    answering: await answeringOf(assistant, session, services),
     ready,
     requestId,
     span,

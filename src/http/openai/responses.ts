@@ -5,7 +5,7 @@ import type { ResponseBody } from '../../wire/wire.ts';
 import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Principal } from '../../conversation/principal.ts';
-import { findAssistant, reachSession } from '../../conversation/access-checks.ts';
+import { answeringOf, findAssistant, reachSession } from '../../conversation/access-checks.ts';
 import { reachResponse, respond, responseIdOf, sessionAfter, type Echoed } from '../../conversation/responses.ts';
 import type { Services } from '../../conversation/services.ts';
 import { endSession } from '../../conversation/sessions.ts';
@@ -39,7 +39,8 @@ export async function createResponse(request: Request<PrincipalCaller, unknown, 
   const session = await sessionOf(principal, body, remember, services);
   if (session !== null && session.assistantId !== assistant.record.id)
     throw new Failure('invalid_field', { field: 'model' });
-  await checkWishes(wishes, assistant, 'text.format', services);
+  const answering = await answeringOf(assistant, session, services);
+  await checkWishes(wishes, () => answering, 'text.format', services);
   const [instructions, previous, stored, outputTokensMax] = [
     body.instructions ?? null,
     body.previous_response_id ?? null,
@@ -93,7 +94,7 @@ export async function createResponse(request: Request<PrincipalCaller, unknown, 
     ...{
       createdAt: (await times())?.createdAt ?? secondsOf(services.clock.now()),
       completedAt: null,
-      temperature: assistant.record.model.temperature,
+      temperature: answering.model.temperature,
       offersTools: body.tool_choice !== 'none',
     },
   };
@@ -146,10 +147,12 @@ export async function getResponse({
   services,
 }: Request<PrincipalCaller>): Promise<Reply> {
   const { turnId, session, model, previous, stored, echoed = {} } = await reachResponse(principal, params.id, services);
-  const [turn, kept, assistant] = await Promise.all([
+  const [turn, kept, answering] = await Promise.all([
     reachTurn(principal, session.id, turnId, services),
     services.store.turns.read(principal.workspaceId, session.id, turnId),
-    findAssistant(principal, session.assistantId, services).catch(() => null),
+    findAssistant(principal, session.assistantId, services)
+      .then((assistant) => answeringOf(assistant, session, services))
+      .catch(() => null),
   ]);
   if (kept === null) throw new Failure('turn_not_found');
   const { terminal } = turn.log;
@@ -169,7 +172,7 @@ export async function getResponse({
     ...{
       createdAt: kept.createdAt,
       completedAt: kept.endedAt,
-      temperature: assistant?.record.model.temperature ?? null,
+      temperature: answering?.model.temperature ?? null,
     },
   };
   return { status: 200, json: responseView(response, terminal, outputOf(turn, terminal)) };

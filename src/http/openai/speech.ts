@@ -2,6 +2,7 @@
 import { Failure } from '../../base/errors.ts';
 import type { CompletionSpeechBody } from '../../wire/wire.ts';
 import { reachModel } from '../../conversation/protocol-adapter.ts';
+import { answeringOf } from '../../conversation/access-checks.ts';
 import { voiceOf } from '../../conversation/voice-call.ts';
 import { speech } from '../handlers/speech.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
@@ -29,7 +30,7 @@ const openaiVoices: ReadonlySet<string> = new Set([
 export async function audioSpeech(request: Request<PrincipalCaller, unknown, CompletionSpeechBody>): Promise<Reply> {
   const { model, input, response_format: format = 'mp3', voice, speed } = request.body;
   const assistant = await reachModel(request.caller.principal, model, request.services);
-  const { provider } = voiceOf(assistant, request.services);
+  const { provider } = voiceOf(await answeringOf(assistant, null, request.services), request.services);
   // Clients of that API name one of its voices, since they must name one.
   const isOwn = voice === undefined || (openaiVoices.has(voice) && provider?.takesVoice(voice) === false);
   const body = {

@@ -17,16 +17,17 @@ const variables =
 An unknown name, a brace that does not close and a missing default are 422 `invalid_request`, and the message names the field.';
 
 const draft =
-  "`draft.digest` is another for every change of the settings that belong to the draft, its tools' definitions included; the `ETag` has it in quotes.";
+  "The settings are those of the draft; people are answered by versions, and `version` is the number of the current one. `draft.digest` is another for every change of the settings that belong to the draft, its tools' definitions included; the `ETag` has it in quotes. `draft.changed` says whether the draft differs from the current version.";
 const expected = 'With `If-Match`, a draft of another digest is 409 `draft_changed`, and nothing changes.';
 
-const move = (verb: string, does: string, status: string): Record<string, OperationEntry> => ({
+const move = (verb: string, does: string, status: string, entry: Partial<OperationEntry> = {}) => ({
   [`POST ${one}/${verb}`]: {
-    does: `${does} Turns in flight run on. Takes no body.`,
+    does: `${does} Turns in flight run on.${verb === 'publish' ? '' : ' Takes no body.'}`,
     repeat: 'A repeat changes nothing and returns the assistant as it is.',
     surprises: `${unknown} Each verb leads to its one status from every other.${verb === 'publish' ? ` ${expected}` : ''}`,
     answer: { ...example.configured, status },
-  },
+    ...entry,
+  } satisfies OperationEntry,
 });
 
 export const consoleAssistants: Area = {
@@ -66,8 +67,8 @@ ${voice}`,
       answer: example.configured,
     },
     [`PATCH ${one}`]: {
-      does: `Changes an assistant in any status; turns that begin from then on use the new settings. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (the \`provider\` of \`voice\` is required where there were no voice settings); \
-\`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their \`max_call_seconds\`.`,
+      does: `Changes an assistant in any status. \`greeting\`, \`visitor_fields\`, \`max_call_seconds\`, \`model\`, \`voice\`, \`tool_ids\` and \`tool_rounds_max\` change the draft alone, until it is published; the other settings are effective at once. Fields that are left out stay as they are, those of \`model\`, \`voice\`, \`channels\` and \`link\` one by one (the \`provider\` of \`voice\` is required where there were no voice settings); \
+\`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their version.`,
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises: `${settings} ${unknown} ${expected}`,
       body: { model: { temperature: 0 }, max_call_seconds: 1800 },
@@ -96,7 +97,12 @@ ${voice}`,
       },
     },
     ...linkStatus,
-    ...move('publish', 'Publishes a draft: it takes sessions and messages over the API.', 'published'),
+    ...move(
+      'publish',
+      'Makes the next version from the draft and makes it current: new sessions get it, and open ones stay on theirs. A draft that equals the current version makes none. The assistant takes sessions and messages over the API. The body is optional: `note` is kept with the version.',
+      'published',
+      { body: { note: 'Answers in one sentence.' } },
+    ),
     ...move(
       'unpublish',
       'Turns a published assistant into a draft again: new sessions and new messages are 409 `assistant_not_published`.',

@@ -63,6 +63,7 @@ export const assistant = {
   channels: { voice: true, link: false, widget: false },
   visitor_fields: [{ name: 'email', label: 'Your e-mail address', type: 'email', required: true }],
   max_call_seconds: 3600,
+  version: 4,
   created_at: startedAt - 88_000,
   updated_at: startedAt - 87_500,
 };
@@ -87,7 +88,11 @@ export const settings = {
 };
 
 /** The assistant that operators see: with the settings that are never shown to an API key. */
-export const configured = { ...assistant, ...settings, draft: { digest: 'Wq0Wn9pZ3nQ6v0mXb6m1k0Yc2hA' } };
+export const configured = {
+  ...assistant,
+  ...settings,
+  draft: { digest: 'Wq0Wn9pZ3nQ6v0mXb6m1k0Yc2hA', changed: false },
+};
 export const draft = { ...configured, status: 'draft', updated_at: assistant.created_at };
 
 export const key = {
@@ -208,11 +213,12 @@ export const session = {
   visitor_id: null,
   metadata,
   max_call_seconds: 3600,
+  assistant_version: 4,
   created_at: startedAt,
   expires_at: startedAt + 3600,
   ended_at: null,
 };
-export const trial = { ...session, channel: 'console', visitor: {}, metadata: {} };
+export const trial = { ...session, channel: 'console', visitor: {}, metadata: {}, assistant_version: null };
 const loadStep = {
   start: startedAt,
   requests: 214,
@@ -262,6 +268,7 @@ export const turn = {
   stop_reason: 'aborted',
   error_code: null,
   feedback: null,
+  assistant_version: 4,
   created_at: startedAt + 12,
   ended_at: startedAt + 13,
 };
@@ -294,6 +301,7 @@ const said = (
   feedback: null,
   visitor_verified: false,
   visitor_id: null,
+  assistant_version: role === 'assistant' ? 4 : null,
   created_at: startedAt + seconds,
 });
 export const messages = [

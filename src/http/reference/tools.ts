@@ -37,7 +37,7 @@ export const tools: Area = {
       answer: example.tool,
     },
     [`PATCH ${inWorkspace}/tools/{id}`]: {
-      does: 'Changes a tool, for the turns that begin from then on. `functions` replaces all of them; of an `mcp` tool it sets `enabled`, `approval` and `show` of those named. `kind` stays. `disabled: true` switches the tool off at once: its functions are offered to no model, and a call of them is `unknown_tool`, a test call as well.',
+      does: 'Changes a tool. Its address, bounds and functions change the drafts of the assistants that have it, and reach people once these are published; `name` and `credential_id` are effective at once. `functions` replaces all of them; of an `mcp` tool it sets `enabled`, `approval` and `show` of those named. `kind` stays. `disabled: true` switches the tool off at once: its functions are offered to no model, and a call of them is `unknown_tool`, a test call as well.',
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises:
         'What an assistant with this tool could not have, such as two enabled functions of one name, is 422 `functions`.',
@@ -45,7 +45,7 @@ export const tools: Area = {
       answer: { ...example.tool, approval: 'always', updated_at: example.tool.updated_at + 600 },
     },
     [`DELETE ${inWorkspace}/tools/{id}`]: {
-      does: 'Deletes a tool, also from the assistants that have it. A call of it that waits for approval is not sent any more.',
+      does: 'Deletes a tool, also from the drafts of assistants that have it. Versions that contain it keep it; `disabled` switches it off for them as well.',
       repeat: 'A repeat is 404 `route_not_found`.',
       surprises: unknown,
     },

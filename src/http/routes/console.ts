@@ -176,6 +176,7 @@ export const consoleRoutes: readonly Route[] = [
   ...(Object.keys(moves) as (keyof typeof moves)[]).map((verb) =>
     operator('POST', `${inWorkspace}/assistants/{id}/${verb}`, 'assistants.write', assistants.moveAssistant(verb), {
       summary: `${moves[verb]} an assistant.`,
+      ...(verb === 'publish' && { body: wire.PublishBody, bodyOptional: true }),
       success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
       errors: verb === 'publish' ? [...assistantErrors, 'draft_changed'] : assistantErrors,
     }),

@@ -189,12 +189,14 @@ const assistant = record('assistant', {
   ),
   alias: Type.Optional(Nullable(Name())),
   release: Type.Optional(
-    Type.Object({
-      current: Count(),
-      newest: Count(),
-      digest: Name(),
-      earlier: Type.Array(Count()),
-    } satisfies Fields<Release>),
+    Nullable(
+      Type.Object({
+        current: Count(),
+        newest: Count(),
+        digest: Name(),
+        earlier: Type.Array(Count()),
+      } satisfies Fields<Release>),
+    ),
   ),
   ...stamps,
   machine: SnapshotOf(),
@@ -463,6 +465,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     previous: Type.Optional(Nullable(ReplacedSecretRow())),
     earlier: Type.Optional(Type.Array(ReplacedSecretRow())),
     disabled: Type.Optional(Type.Literal(true)),
+    deletedAt: Type.Optional(Seconds()),
     ...stamps,
   } satisfies Fields<Tool>),
   webhook: record('webhook', {

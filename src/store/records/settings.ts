@@ -1,4 +1,5 @@
 /** The stored settings of an assistant that its versions contain. The other settings are effective at once. */
+import { literalTemplate } from '../../base/variables.ts';
 
 export interface VisitorField {
   readonly name: string;
@@ -54,4 +55,44 @@ export interface VersionedSettings {
    * texts are literal.
    */
   readonly hasVariables?: true;
+}
+
+/** The settings among an assistant's that its versions contain. */
+export const versionedSettings = ({
+  greeting,
+  visitorFields,
+  maxCallSeconds,
+  model,
+  voice,
+  toolIds,
+  toolRoundsMax,
+  hasVariables,
+}: VersionedSettings): VersionedSettings => ({
+  greeting,
+  visitorFields,
+  maxCallSeconds,
+  model,
+  voice,
+  ...(toolIds !== undefined && { toolIds }),
+  ...(toolRoundsMax !== undefined && { toolRoundsMax }),
+  ...(hasVariables !== undefined && { hasVariables }),
+});
+
+/** The record with other versioned settings. */
+export function withSettings<Record extends VersionedSettings>(record: Record, settings: VersionedSettings): Record {
+  const { toolIds: _, toolRoundsMax: __, hasVariables: ___, ...rest } = record;
+  return { ...rest, ...settings } as Record;
+}
+
+/** The assistant's own prompt and greeting as templates: texts from before variables existed are literal. */
+export function templatesOf({
+  greeting,
+  model,
+  hasVariables,
+}: Pick<VersionedSettings, 'greeting' | 'model' | 'hasVariables'>): {
+  readonly prompt: string | null;
+  readonly greeting: string | null;
+} {
+  const template = (text: string | null) => (hasVariables || text === null ? text : literalTemplate(text));
+  return { prompt: template(model.systemPrompt), greeting: template(greeting) };
 }

@@ -35,9 +35,17 @@ export interface Tool {
   readonly earlier?: readonly ReplacedSecret[];
   /** Switched off in the console: it is not offered, and no call is sent (contract 20). Absent: on. */
   readonly disabled?: true;
+  /**
+   * When it was deleted, in Unix seconds: versions of assistants still contain it. No draft can have it, and the console
+   * does not show it. Absent for any other tool.
+   */
+  readonly deletedAt?: number;
   readonly createdAt: number;
   readonly updatedAt: number;
 }
+
+/** Whether a tool is left to the versions that contain it. */
+export const isDeleted = ({ deletedAt }: Pick<Tool, 'deletedAt'>): boolean => deletedAt !== undefined;
 
 export interface RefreshError {
   /** Unix seconds. */

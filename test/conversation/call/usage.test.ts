@@ -64,8 +64,9 @@ function opened(
     ...{
       principal: { channel, workspaceId: 'wks_a' } as never,
       assistant: {
-        record: { workspaceId: 'wks_a', id: 'asst_a', greeting: null, model: { systemPrompt: null } },
+        record: { workspaceId: 'wks_a', id: 'asst_a' },
       } as never,
+      answering: { greeting: null, model: { systemPrompt: null } } as never,
       ready: { provider: { partials: true }, settings: {} } as never,
     },
   };

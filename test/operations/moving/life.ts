@@ -200,11 +200,13 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   const made = assistantVersion(versioned, 1);
   await catalog.replace('assistant', { ...versioned, release }, 1, undefined, undefined, made);
   await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled', { voice: false }) }));
+  await catalog.create('assistant', assistant(workspaceId, { release: null }));
   await catalog.create(
     'credential',
     credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }),
   );
   await catalog.create('tool', tool(workspaceId));
+  await catalog.create('tool', tool(workspaceId, { deletedAt: 1_790_000_000 }));
   await catalog.create('webhook', webhook(workspaceId));
   await catalog.replace(
     'workspace',

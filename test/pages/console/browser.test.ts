@@ -7,6 +7,7 @@ import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
 import { flows } from './flows.ts';
 import { theIdentity } from './identity.ts';
+import { theReleases } from './releases.ts';
 import { liveLists } from './live-lists.ts';
 import { modelSettings } from './model-settings.ts';
 import { navigation } from './navigation.ts';
@@ -26,6 +27,7 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('navigation moves focus and titles', (t) => navigation(t, console, full));
   await t.test('turns appear on the page while they run', (t) => turns(t, console));
   await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
+  await t.test("an assistant's page publishes changes of its draft", (t) => theReleases(t, console));
   await t.test("a link's secret is made, shown once, rotated and removed", (t) => theIdentity(t, console));
   await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));
   await t.test('tools are added, tried and removed', (t) => theTools(t, console));

@@ -205,7 +205,7 @@ cases['a turn that is withdrawn gives back what it took'] = async (t, house) => 
     minutes_per_day: 1,
     concurrent_visitors: 1,
     messages_per_visitor_per_day: 1,
-    messages_per_address_per_hour: 2,
+    messages_per_address_per_hour: 3,
   };
   const assistant = await linked(house, 'withdrawn', { name: 'fail_at=0', limits });
   const visit = await Visit.to(house, 'withdrawn', from('192.0.2.98'));
@@ -215,12 +215,10 @@ cases['a turn that is withdrawn gives back what it took'] = async (t, house) => 
     [(await statusOf(house, assistant)).minutes_used, (await statusOf(house, assistant)).visitors_present],
     [0, 0],
   );
-  await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, {
-    method: 'PATCH',
-    body: { model: { provider: 'synthetic', name: 'tokens=1' } },
-  });
-  t.equal((await visit.say(session)).status, 200);
-  t.equal((await visit.say(session)).status, 429);
+  await house.revise(assistant.id, { model: { provider: 'synthetic', name: 'tokens=1' } });
+  const answering = await visit.session();
+  t.equal((await visit.say(answering)).status, 200);
+  t.equal((await visit.say(answering)).status, 429);
 };
 
 cases['one turn at a time, whatever the session'] = async (t, house) => {

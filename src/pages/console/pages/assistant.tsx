@@ -70,7 +70,7 @@ function useDraft(assistant: Assistant | null, path: string) {
       const stored =
         assistant === null
           ? await ask<Assistant>(`${apiWorkspace()}/assistants`, { body })
-          : await ask<Assistant>(path, { method: 'PATCH', body });
+          : await ask<Assistant>(path, { method: 'PATCH', body, headers: ifDraft(assistant) });
       forget(place);
       changeInLists(stored.id, stored);
       put(`${apiWorkspace()}/assistants/${stored.id}`, stored);
@@ -86,6 +86,9 @@ function useDraft(assistant: Assistant | null, path: string) {
   };
   return { draft, setDraft, saved, dirty, busy, failure, save };
 }
+
+/** The condition that nobody has changed the draft since it was read. */
+const ifDraft = ({ draft }: Assistant) => ({ 'if-match': `"${draft.digest}"` });
 
 function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
   const credentials = useList<Credential>(may('credentials.read') ? `${apiWorkspace()}/credentials` : null).items;
@@ -142,7 +145,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
                   </button>
                 )}
                 <span class="note" role="status">
-                  {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : ''}
+                  {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : unpublished(assistant)}
                 </span>
                 {assistant !== null && (
                   <a
@@ -228,24 +231,42 @@ interface ActsOptions {
   readonly save: () => Promise<Assistant | null>;
 }
 
-const verbs = {
+const words = { publish: 'Publish', unpublish: 'Unpublish', disable: 'Disable', enable: 'Enable' } as const;
+type Verb = keyof typeof words;
+
+const verbs: Readonly<Record<Assistant['status'], readonly Verb[]>> = {
   draft: ['publish', 'disable'],
   published: ['unpublish', 'disable'],
   disabled: ['enable', 'unpublish'],
-} as const;
-const words = { publish: 'Publish', unpublish: 'Unpublish', disable: 'Disable', enable: 'Enable' } as const;
+};
 
-function Acts({ assistant: { id, name, status }, path, dirty, save }: ActsOptions) {
+/** Whether people are answered by another version than the draft. */
+const hasUnpublished = ({ status, draft }: Assistant): boolean => status === 'published' && draft.changed;
+
+const unpublished = (assistant: Assistant | null): string =>
+  assistant !== null && hasUnpublished(assistant)
+    ? `The draft differs from version ${assistant.version}. People get it once it is published.`
+    : '';
+
+function Acts({ assistant, path, dirty, save }: ActsOptions) {
+  const { id, name, status } = assistant;
+  const isChange = status === 'published';
+  const offered =
+    isChange && (dirty || hasUnpublished(assistant)) ? ['publish' as const, ...verbs[status]] : verbs[status];
   const [asking, setAsking] = useState<'disable' | 'delete' | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const close = () => setAsking(null);
-  const move = async (verb: keyof typeof words) => {
-    if (dirty && verb === 'publish' && (await save()) === null) return;
-    const moved = await ask<Assistant>(`${path}/${verb}`, { method: 'POST' });
+  const move = async (verb: Verb) => {
+    const published = dirty && verb === 'publish' ? await save() : assistant;
+    if (published === null) return;
+    const moved = await ask<Assistant>(`${path}/${verb}`, {
+      method: 'POST',
+      ...(verb === 'publish' && { headers: ifDraft(published) }),
+    });
     put(path, moved);
     changeInLists(id, moved);
   };
-  const run = (verb: keyof typeof words) => {
+  const run = (verb: Verb) => {
     setFailure(null);
     void move(verb).catch((error: unknown) => setFailure(caught(error)));
   };
@@ -264,14 +285,14 @@ function Acts({ assistant: { id, name, status }, path, dirty, save }: ActsOption
       <button type="button" class="quiet" onClick={() => setAsking('delete')}>
         Delete
       </button>
-      {verbs[status].map((verb) => (
+      {offered.map((verb) => (
         <button
           key={verb}
           type="button"
           class={verb === 'publish' || verb === 'enable' ? 'primary' : undefined}
           onClick={() => (verb === 'disable' ? setAsking('disable') : run(verb))}
         >
-          {verb === 'publish' && dirty ? 'Save and publish' : words[verb]}
+          {verb !== 'publish' ? words[verb] : dirty ? 'Save and publish' : isChange ? 'Publish changes' : words.publish}
         </button>
       ))}
       {asking === 'disable' && (

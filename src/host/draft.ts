@@ -1,0 +1,120 @@
+/** The draft of an assistant: the settings that the console edits, as a version would contain them (contract 20). */
+import { etagOf } from '../base/etag.ts';
+import { limits } from '../base/limits.ts';
+import { isDeleted } from '../store/records/tools.ts';
+import { templatesOf, versionedSettings } from '../store/records/settings.ts';
+import { versionId } from '../store/records/versions.ts';
+import type { Assistant, AssistantVersion, Tool, VersionedSettings, VersionedTool } from '../store/store.ts';
+
+/** The settings that a version contains, with their defaults filled in. */
+export const versionedSettingsView = (settings: VersionedSettings) => ({
+  model: {
+    provider: settings.model.provider,
+    name: settings.model.name,
+    credential_id: settings.model.credentialId,
+    history_tokens_max: settings.model.historyTokensMax ?? limits.historyTokensMax,
+    system_prompt: templatesOf(settings).prompt,
+    temperature: settings.model.temperature,
+    output_tokens_max: settings.model.outputTokensMax,
+    reasoning: settings.model.reasoning ?? ('hidden' as const),
+    fallbacks: (settings.model.fallbacks ?? []).map(({ provider, name, credentialId }) => ({
+      provider,
+      name,
+      credential_id: credentialId,
+    })),
+  },
+  greeting: templatesOf(settings).greeting,
+  visitor_fields: settings.visitorFields,
+  voice: settings.voice && {
+    provider: settings.voice.provider,
+    name: settings.voice.name,
+    transcription_name: settings.voice.transcriptionName ?? null,
+    voice: settings.voice.voice,
+    credential_id: settings.voice.credentialId,
+  },
+  max_call_seconds: settings.maxCallSeconds,
+  tool_ids: settings.toolIds ?? [],
+  tool_rounds_max: settings.toolRoundsMax ?? limits.toolRoundsMax,
+});
+
+/** Reads a tool by its id; null for one that is gone. */
+export type ReadTool = (id: string) => Promise<Tool | null>;
+
+/** The tools of an assistant by their ids. */
+export type ToolsById = ReadonlyMap<string, Tool>;
+
+/** Reads the tools of an assistant. */
+export async function toolsOf({ toolIds = [] }: Pick<Assistant, 'toolIds'>, read: ReadTool): Promise<ToolsById> {
+  const tools = await Promise.all(toolIds.map(read));
+  return new Map(tools.flatMap((tool) => (tool === null || isDeleted(tool) ? [] : [[tool.id, tool]])));
+}
+
+/**
+ * The digest of a draft: another for every other setting that a version contains, its tools' definitions included.
+ * A tool that is not among the given ones counts as gone.
+ */
+export const draftDigest = (assistant: Assistant, tools: ToolsById): string =>
+  etagOf(
+    JSON.stringify({
+      ...versionedSettingsView(assistant),
+      tools: (assistant.toolIds ?? []).flatMap((id) => tools.get(id) ?? []).map(definitionView),
+    }),
+  ).slice(1, -1);
+
+/** The version with the given number, of a draft with these tools. */
+export const versionOf = (
+  assistant: Assistant,
+  tools: ToolsById,
+  made: Pick<AssistantVersion, 'number' | 'note' | 'createdAt' | 'createdBy'>,
+): AssistantVersion => ({
+  id: versionId(assistant.id, made.number),
+  workspaceId: assistant.workspaceId,
+  assistantId: assistant.id,
+  ...made,
+  digest: draftDigest(assistant, tools),
+  settings: versionedSettings(assistant),
+  tools: (assistant.toolIds ?? []).flatMap((id) => tools.get(id) ?? []).map(definitionOf),
+});
+
+/** The definition of a tool as a version contains it: with the functions that are enabled. */
+const definitionOf = ({
+  id,
+  kind,
+  name,
+  url,
+  timeoutSeconds,
+  repeatable,
+  approval,
+  show,
+  callsPerMinute,
+  functions,
+}: Tool): VersionedTool => ({
+  id,
+  kind,
+  name,
+  url,
+  timeoutSeconds,
+  repeatable,
+  approval,
+  show,
+  callsPerMinute,
+  functions: functions.filter(({ enabled }) => enabled).map(({ quarantined: _, ...each }) => each),
+});
+
+/** The part of a tool that a version contains: its address, its limits and the functions that a model is offered. */
+const definitionView = (tool: Tool) => ({
+  id: tool.id,
+  url: tool.url,
+  timeout_seconds: tool.timeoutSeconds,
+  repeatable: tool.repeatable,
+  calls_per_minute: tool.callsPerMinute,
+  functions: tool.functions
+    .filter(({ enabled }) => enabled)
+    .map(({ name, description, parameters, approval, show }) => ({
+      name,
+      description,
+      parameters,
+      approval: approval ?? tool.approval,
+      show: show ?? tool.show,
+    })),
+});

@@ -1,0 +1,127 @@
+/**
+ * The versions that assistants answer with (contract 20). A version never changes, so that a turn finds its own without
+ * a read of the store.
+ */
+import { assistantKind } from '../../machines/assistant.ts';
+import { migratedSnapshot } from '../actors/actor.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
+import { withSettings } from '../store/records/settings.ts';
+import { versionId } from '../store/records/versions.ts';
+import {
+  StoreUnavailable,
+  type Assistant,
+  type AssistantVersion,
+  type Catalog,
+  type Session,
+  type VersionedTool,
+} from '../store/store.ts';
+
+/** Versions that a process keeps. */
+const versionsKeptMax = 1000;
+
+/** An assistant as it answers: with the settings of a version, or with its draft. */
+export interface AnsweringAssistant extends Assistant {
+  /** Absent for the draft. */
+  readonly version?: {
+    readonly number: number;
+    /** Null for an assistant from before versions existed that has not been changed since: its tools as they are. */
+    readonly tools: readonly VersionedTool[] | null;
+  };
+}
+
+/** Whether an assistant has answered before versions existed, and has not been changed since: it is its version 1. */
+export const isUnversioned = ({ release, machine }: Pick<Assistant, 'release' | 'machine'>): boolean =>
+  release === undefined && migratedSnapshot(assistantKind, machine).state !== 'draft';
+
+/** The number of the version that new sessions get; null before the first version. */
+export const currentVersion = (assistant: Pick<Assistant, 'release' | 'machine'>): number | null =>
+  assistant.release?.current ?? (isUnversioned(assistant) ? 1 : null);
+
+/** The number of the version that a session is on; null for a trial, which runs on the draft. */
+export const versionOfSession = ({ channel, assistantVersion }: Session): number | null =>
+  channel === 'console' ? null : (assistantVersion ?? 1);
+
+/** A version with the assistant that has it. */
+interface Kept {
+  readonly version: AssistantVersion;
+  /** The record that `answering` is made of. */
+  readonly record: Assistant;
+  readonly answering: AnsweringAssistant;
+}
+
+const missing = (): never => {
+  throw new StoreUnavailable('The current version of the assistant is not stored. Repeat the request.');
+};
+
+export class Versions {
+  readonly #catalog: Pick<Catalog, 'read'>;
+  /** The versions by id, oldest first, and those that are being read. */
+  readonly #kept = new Map<string, Kept | Promise<AnsweringAssistant | null>>();
+  /** Unversioned assistants, by their records. */
+  readonly #unversioned = new WeakMap<Assistant, AnsweringAssistant>();
+
+  constructor(catalog: Pick<Catalog, 'read'>) {
+    this.#catalog = catalog;
+  }
+
+  /** The assistant as it answers new sessions; its draft before its first version. */
+  current(record: Assistant): AnsweringAssistant | Promise<AnsweringAssistant> {
+    const { release } = record;
+    if (release == null) return isUnversioned(record) ? this.#asItIs(record) : record;
+    const found = this.#find(record, release.current);
+    return found instanceof Promise ? found.then((answering) => answering ?? missing()) : found;
+  }
+
+  /** The assistant as it answers the session: on the session's version, and in a trial on the draft. */
+  ofSession(record: Assistant, session: Session): AnsweringAssistant | Promise<AnsweringAssistant> {
+    const number = versionOfSession(session);
+    if (number === null) return record;
+    if (number === 1 && isUnversioned(record)) return this.#asItIs(record);
+    const found = this.#find(record, number);
+    // A store that lost its newest steps may have lost the version: its sessions are on the current one.
+    return found instanceof Promise ? found.then((answering) => answering ?? this.current(record)) : found;
+  }
+
+  /** Drops the versions: a store that lost its newest steps may give their numbers to others. */
+  forget(): void {
+    this.#kept.clear();
+  }
+
+  #asItIs(record: Assistant): AnsweringAssistant {
+    let answering = this.#unversioned.get(record);
+    if (answering === undefined) {
+      answering = { ...record, version: { number: 1, tools: null } };
+      this.#unversioned.set(record, answering);
+    }
+    return answering;
+  }
+
+  #find(record: Assistant, number: number): AnsweringAssistant | Promise<AnsweringAssistant | null> {
+    const id = versionId(record.id, number);
+    const kept = this.#kept.get(id);
+    if (kept !== undefined && !(kept instanceof Promise)) {
+      if (kept.record === record) return kept.answering;
+      // The number of a version that a failover has lost belongs to another one.
+      if (number !== record.release?.current || kept.version.digest === record.release.digest)
+        return this.#keep(record, kept.version);
+    }
+    const reading =
+      kept instanceof Promise
+        ? kept
+        : this.#catalog
+            .read('assistant_version', record.workspaceId, id)
+            .then((stored) => (stored === null ? null : this.#keep(record, stored.record)))
+            .finally(() => this.#kept.get(id) === reading && this.#kept.delete(id));
+    if (kept === undefined) this.#kept.set(id, reading);
+    return reading;
+  }
+
+  #keep(record: Assistant, version: AssistantVersion): AnsweringAssistant {
+    const { id, number, settings, tools } = version;
+    const answering = { ...withSettings(record, settings), version: { number, tools } };
+    this.#kept.delete(id);
+    this.#kept.set(id, { version, record, answering });
+    evictOldest(this.#kept, versionsKeptMax);
+    return answering;
+  }
+}
