@@ -1,11 +1,14 @@
+/** Commands on workspaces, keys, assistants, sessions and usage, against a server of the test's own. */
 import t from 'tap';
 import {
   assistant,
+  assistantRoutes,
   consoleAssistant,
   empty,
   fail,
   fakeServer,
   id,
+  inWorkspace,
   key,
   list,
   operatorToken,
@@ -13,18 +16,15 @@ import {
   session,
   start,
   workspace,
+  workspaceRoutes,
   type Route,
 } from './support.ts';
 
-const base = `/console/api/workspaces/${workspace.id}`;
-const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
-const assistants: Record<string, Route> = { [`GET ${base}/assistants`]: () => list(consoleAssistant) };
-
 t.test('keys create: the key is shown once, its assistants by id, its time absolute', async (t) => {
   const server = await fakeServer(t, {
-    ...workspaces,
-    ...assistants,
-    [`POST ${base}/keys`]: (request) => ({ ...key, ...(request.body as object), key: 'ak_public_secret' }),
+    ...workspaceRoutes,
+    ...assistantRoutes,
+    [`POST ${inWorkspace}/keys`]: (request) => ({ ...key, ...(request.body as object), key: 'ak_public_secret' }),
   });
   const done = await run(
     [
@@ -60,8 +60,8 @@ t.test('keys create: the key is shown once, its assistants by id, its time absol
 t.test('lists: a table with the way to the next page, and with --json exactly what the API sent', async (t) => {
   const text = `{"object":"list", "data":[${JSON.stringify(key)}], "has_more":true, "next_cursor":"c2"}`;
   const server = await fakeServer(t, {
-    ...workspaces,
-    [`GET ${base}/keys`]: (_request, response) =>
+    ...workspaceRoutes,
+    [`GET ${inWorkspace}/keys`]: (_request, response) =>
       void response.writeHead(200, { 'content-type': 'application/json' }).end(text),
   });
   const table = await run(['keys', 'list', '--limit', '1', '--after', 'c1', '--order', 'asc'], { env: server.env });
@@ -84,10 +84,10 @@ t.test('lists: a table with the way to the next page, and with --json exactly wh
 t.test('keys revoke, by name over all pages', async (t) => {
   const other = { ...key, id: id('key', 'b'), name: 'other' };
   const server = await fakeServer(t, {
-    ...workspaces,
-    [`GET ${base}/keys`]: ({ query }) =>
+    ...workspaceRoutes,
+    [`GET ${inWorkspace}/keys`]: ({ query }) =>
       query.after === 'c2' ? list(key) : { ...list(other), has_more: true, next_cursor: 'c2' },
-    [`POST ${base}/keys/${key.id}/revoke`]: () => ({ ...key, status: 'revoked' }),
+    [`POST ${inWorkspace}/keys/${key.id}/revoke`]: () => ({ ...key, status: 'revoked' }),
   });
   t.strictSame(await run(['keys', 'revoke', 'shop'], { env: server.env }), {
     code: 0,
@@ -104,10 +104,10 @@ t.test('keys revoke, by name over all pages', async (t) => {
 t.test('keys rotate: the new key is shown once, with what becomes of the old one', async (t) => {
   const other = { ...key, id: id('key', 'b') };
   const server = await fakeServer(t, {
-    ...workspaces,
-    [`GET ${base}/keys`]: () => list(key),
-    [`POST ${base}/keys/${key.id}/rotate`]: () => ({ ...other, key: 'ak_public_secret' }),
-    [`POST ${base}/keys/${other.id}/rotate`]: (_request, response) =>
+    ...workspaceRoutes,
+    [`GET ${inWorkspace}/keys`]: () => list(key),
+    [`POST ${inWorkspace}/keys/${key.id}/rotate`]: () => ({ ...other, key: 'ak_public_secret' }),
+    [`POST ${inWorkspace}/keys/${other.id}/rotate`]: (_request, response) =>
       fail(response, 422, 'invalid_request', 'invalid_request', 'The field `id` is wrong.'),
   });
   const { env } = server;
@@ -177,12 +177,12 @@ t.test('workspaces and credentials are created, listed and changed', async (t) =
     updated_at: 1767225600,
   };
   const server = await fakeServer(t, {
-    ...workspaces,
+    ...workspaceRoutes,
     'POST /console/api/workspaces': (request) => ({ ...workspace, ...(request.body as object) }),
-    [`GET ${base}/credentials`]: () => list(credential),
-    [`POST ${base}/credentials`]: () => credential,
-    [`PATCH ${base}/credentials/${credential.id}`]: () => credential,
-    [`DELETE ${base}/credentials/${credential.id}`]: (_request, response) => empty(response),
+    [`GET ${inWorkspace}/credentials`]: () => list(credential),
+    [`POST ${inWorkspace}/credentials`]: () => credential,
+    [`PATCH ${inWorkspace}/credentials/${credential.id}`]: () => credential,
+    [`DELETE ${inWorkspace}/credentials/${credential.id}`]: (_request, response) => empty(response),
   });
   const { env } = server;
   t.match(
@@ -246,10 +246,10 @@ t.test('credentials test: what the provider says, and exit 1 unless it works', a
     (result: keyof typeof answers): Route =>
     () => ({ object: 'credential_test', result, message: answers[result] });
   const server = await fakeServer(t, {
-    ...workspaces,
+    ...workspaceRoutes,
     ...Object.fromEntries(
       (Object.keys(answers) as (keyof typeof answers)[]).map((result) => [
-        `POST ${base}/credentials/${result}/test`,
+        `POST ${inWorkspace}/credentials/${result}/test`,
         test(result),
       ]),
     ),
@@ -273,12 +273,12 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
     (_request, response) =>
       fail(response, 422, 'invalid_request', 'invalid_request', `The field \`${field}\` is wrong.`);
   const server = await fakeServer(t, {
-    ...workspaces,
-    [`POST ${base}/credentials`]: wrong('base_url'),
-    [`POST ${base}/assistants`]: wrong('model.provider'),
-    [`PATCH ${base}/credentials/one`]: wrong('api_key'),
-    [`POST ${base}/keys`]: wrong('constructor'),
-    [`DELETE ${base}/credentials/none`]: (_request, response) =>
+    ...workspaceRoutes,
+    [`POST ${inWorkspace}/credentials`]: wrong('base_url'),
+    [`POST ${inWorkspace}/assistants`]: wrong('model.provider'),
+    [`PATCH ${inWorkspace}/credentials/one`]: wrong('api_key'),
+    [`POST ${inWorkspace}/keys`]: wrong('constructor'),
+    [`DELETE ${inWorkspace}/credentials/none`]: (_request, response) =>
       fail(response, 404, 'not_found', 'route_not_found', 'No such path.'),
   });
   const said = async (...args: string[]) => run(args, { env: server.env });
@@ -319,13 +319,13 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
 });
 
 t.test('assistants: create, update, change of state, delete', async (t) => {
-  const path = `${base}/assistants/${assistant.id}`;
+  const path = `${inWorkspace}/assistants/${assistant.id}`;
   const changed = (status: string) => () => ({ ...consoleAssistant, status });
   const server = await fakeServer(t, {
-    ...workspaces,
-    ...assistants,
+    ...workspaceRoutes,
+    ...assistantRoutes,
     [`GET ${path}`]: () => consoleAssistant,
-    [`POST ${base}/assistants`]: changed('draft'),
+    [`POST ${inWorkspace}/assistants`]: changed('draft'),
     [`PATCH ${path}`]: () => ({ ...consoleAssistant, draft: { ...consoleAssistant.draft, changed: true } }),
     [`POST ${path}/publish`]: changed('published'),
     [`POST ${path}/unpublish`]: changed('draft'),
@@ -384,11 +384,11 @@ t.test('sessions: the list with its filters, and one with its whole transcript',
     error_code: 'api_error',
     created_at: 1767225601,
   };
-  const path = `${base}/sessions/${session.id}`;
+  const path = `${inWorkspace}/sessions/${session.id}`;
   const server = await fakeServer(t, {
-    ...workspaces,
-    ...assistants,
-    [`GET ${base}/sessions`]: () => list({ ...session, active_turn_id: id('turn', 'a') }),
+    ...workspaceRoutes,
+    ...assistantRoutes,
+    [`GET ${inWorkspace}/sessions`]: () => list({ ...session, active_turn_id: id('turn', 'a') }),
     [`GET ${path}`]: () => session,
     [`GET ${path}/transcript`]: ({ query }) =>
       query.after ? list(cut) : { ...list(message), has_more: true, next_cursor: '1' },
@@ -416,10 +416,10 @@ t.test('an erasure prints its receipt', async (t) => {
   const receipt = { object: 'erasure', at: 1767225600, sessions: 1, messages: 2, turns: 3, feedback: 1, tests: 0 };
   const none = { ...receipt, sessions: 0, messages: 0, turns: 0, feedback: 0 };
   const { env } = await fakeServer(t, {
-    ...workspaces,
-    [`DELETE ${base}/sessions/${session.id}`]: () => receipt,
-    [`DELETE ${base}/visitors/vis_1`]: () => ({ ...receipt, sessions: 40, feedback: 0 }),
-    [`DELETE ${base}/visitors/vis_2`]: () => none,
+    ...workspaceRoutes,
+    [`DELETE ${inWorkspace}/sessions/${session.id}`]: () => receipt,
+    [`DELETE ${inWorkspace}/visitors/vis_1`]: () => ({ ...receipt, sessions: 40, feedback: 0 }),
+    [`DELETE ${inWorkspace}/visitors/vis_2`]: () => none,
   });
   const printed = async (...args: string[]) => (await run(args, { env })).stdout;
   t.equal(
@@ -453,8 +453,8 @@ t.test('usage: what was used, and its window', async (t) => {
     { start: start + 2 * 86_400, ...none },
   ];
   const server = await fakeServer(t, {
-    ...workspaces,
-    [`GET ${base}/usage`]: () => ({
+    ...workspaceRoutes,
+    [`GET ${inWorkspace}/usage`]: () => ({
       object: 'usage',
       start,
       end: start + 3 * 86_400,
@@ -472,465 +472,4 @@ t.test('usage: what was used, and its window', async (t) => {
   t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
   t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
   t.equal(lines[6], 'Without use, and left out: 2 days.');
-});
-
-const one = `${base}/assistants/${consoleAssistant.id}`;
-const linkStatus = {
-  object: 'link_status',
-  url: 'http://127.0.0.1/p/hello',
-  snippet: '<script src="http://127.0.0.1/widget.js" data-slug="hello" async></script>',
-  day: '2026-09-21',
-  minutes_used: 41.5,
-  visitors_present: 3,
-  refused: {
-    ...{
-      minutes_per_day: 0,
-      concurrent_visitors: 2,
-      messages_per_visitor_per_day: 0,
-      messages_per_address_per_hour: 1,
-    },
-    ...{ places_per_address: 0, minutes_per_address: 0 },
-  },
-  resets_at: 1_790_035_200,
-};
-const linkRoutes: Record<string, Route> = {
-  ...workspaces,
-  ...assistants,
-  [`GET ${one}/link`]: () => linkStatus,
-  [`PATCH ${one}`]: ({ body }) => ({
-    ...consoleAssistant,
-    channels: { voice: false, widget: false, ...(body as { channels: object }).channels },
-    link: { origins: [], ...(body as { link?: object }).link },
-  }),
-};
-
-t.test('link create: the slug, what is named of limits and sites, and where the page is', async (t) => {
-  const server = await fakeServer(t, linkRoutes);
-  const done = await run(['link', 'create', 'demo', '--slug', 'hello'], { env: server.env });
-  t.strictSame(done, { code: 0, stdout: `The assistant "demo" is at ${linkStatus.url}\n`, stderr: '' });
-  t.strictSame(server.received.find(({ method }) => method === 'PATCH')!.body, {
-    channels: { link: true },
-    link: { slug: 'hello' },
-  });
-  const args = [
-    'link',
-    'create',
-    consoleAssistant.id,
-    '--slug',
-    'hello',
-    '--widget',
-    '--origin',
-    'https://a.example',
-    '--origin',
-    '*',
-    '--minutes-per-day',
-    '0',
-    '--messages-per-address-per-hour',
-    '9',
-    '--places-per-address',
-    '3',
-    '--minutes-per-address',
-    '4',
-  ];
-  const both = await run(args, { env: server.env });
-  t.ok(both.stdout.endsWith(`\n\nOn a site of yours:\n\n  ${linkStatus.snippet}\n`));
-  const link = {
-    slug: 'hello',
-    origins: ['https://a.example', '*'],
-    limits: { minutes_per_day: 0, messages_per_address_per_hour: 9, places_per_address: 3, minutes_per_address: 4 },
-  };
-  t.strictSame(server.received.filter(({ method }) => method === 'PATCH').at(-1)!.body, {
-    channels: { link: true, widget: true },
-    link,
-  });
-  t.match(
-    (await run(['link', 'create', 'demo', '--slug', 'hello', '--widget'], { env: server.env })).stdout,
-    /works on no site yet: name one with --origin\.\n$/,
-  );
-  t.match(await run(['link', 'create', 'demo'], { env: server.env }), { code: 2, stderr: /--slug/ });
-});
-
-t.test('link show prints the link and link off turns it off', async (t) => {
-  const server = await fakeServer(t, linkRoutes);
-  const shown = await run(['link', 'show', 'demo'], { env: server.env });
-  t.equal(shown.code, 0);
-  for (const line of [
-    /address +http:\/\/127\.0\.0\.1\/p\/hello/,
-    /day +2026-09-21, until 2026-09-22 00:00:00Z/,
-    /minutes used +41\.5/,
-    /visitors present +3/,
-    /refused by concurrent_visitors +2/,
-  ])
-    t.match(shown.stdout, line);
-  t.strictSame(JSON.parse((await run(['link', 'show', 'demo', '--json'], { env: server.env })).stdout), linkStatus);
-  t.strictSame(await run(['link', 'off', 'demo'], { env: server.env }), {
-    code: 0,
-    stdout: 'The link and the widget of "demo" are off.\n',
-    stderr: '',
-  });
-  t.strictSame(server.received.at(-1)!.body, { channels: { link: false, widget: false } });
-});
-
-t.test('a slug that is taken is explained', async (t) => {
-  const server = await fakeServer(t, {
-    ...linkRoutes,
-    [`PATCH ${one}`]: (_request, response) =>
-      fail(
-        response,
-        422,
-        'invalid_request',
-        'invalid_request',
-        'The field `link.slug` has the wrong type or a value that is not allowed.',
-      ),
-  });
-  t.match(await run(['link', 'create', id('asst', 'z'), '--slug', 'hello'], { env: server.env }), { code: 1 });
-  t.match(await run(['link', 'create', 'demo', '--slug', 'taken'], { env: server.env }), {
-    code: 1,
-    stderr: /another may have it/,
-  });
-});
-
-t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => {
-  const parameters = { type: 'object', properties: { order: { type: 'string' } } };
-  const tool = {
-    id: id('tool', 'a'),
-    object: 'tool',
-    kind: 'http',
-    name: 'Orders',
-    url: 'https://orders.example/call',
-    functions: [
-      { name: 'look_up', description: null, parameters, enabled: true, approval: null, show: null },
-      { name: 'cancel', description: null, parameters, enabled: false, approval: null, show: null },
-    ],
-    updated_at: 1767225600,
-  };
-  const path = `${base}/tools/${tool.id}`;
-  let ended: object = { status: 'completed', error: null, output: '{"shipped":true}\u001b[2J' };
-  const taken: Route = (_request, response) =>
-    fail(response, 422, 'invalid_request', 'invalid_request', 'The field `name` has a value that is taken.');
-  const server = await fakeServer(t, {
-    ...workspaces,
-    ...assistants,
-    [`GET ${base}/tools`]: () => list(tool),
-    [`POST ${base}/credentials`]: () => ({ id: id('crd', 'a') }),
-    [`DELETE ${base}/credentials/${id('crd', 'a')}`]: (_request, response) => empty(response),
-    [`POST ${base}/tools`]: (request, response) =>
-      (request.body as { name: string }).name === 'taken'
-        ? taken(request, response)
-        : {
-            ...tool,
-            ...(request.body as object),
-            ...((request.body as { kind: string }).kind === 'http' && { signing_secret: 'whsec_abc' }),
-          },
-    [`GET ${path}`]: () => tool,
-    [`PATCH ${path}`]: ({ body }) => ({ ...tool, ...(body as object) }),
-    [`DELETE ${path}`]: (_request, response) => empty(response),
-    [`POST ${path}/refresh`]: () => ({ ...tool, changes: [{ name: 'cancel', change: 'added' }] }),
-    [`POST ${path}/rotate-secret`]: () => ({ signing_secret: 'whsec_def' }),
-    [`POST ${path}/test`]: () => ({ object: 'tool_test', call_id: id('call', 'a'), ...ended, milliseconds: 12 }),
-    [`PATCH ${base}/assistants/${assistant.id}`]: () => consoleAssistant,
-    [`POST ${base}/assistants`]: () => consoleAssistant,
-  });
-  const said = (args: string[], input?: string) =>
-    run(args, { env: server.env, ...(input !== undefined && { input }) });
-  const sent = () => server.received.at(-1)!.body;
-  const created = await said(
-    [
-      'tools',
-      'create',
-      'Orders',
-      '--tool-url',
-      tool.url,
-      '--functions',
-      '-',
-      '--approval',
-      'always',
-      '--calls-per-minute',
-      '6',
-    ],
-    JSON.stringify(tool.functions),
-  );
-  t.match(created, { code: 0, stdout: /signed with\n\n {2}whsec_abc\n\nKeep it now/ });
-  t.strictSame(sent(), {
-    kind: 'http',
-    name: 'Orders',
-    url: tool.url,
-    approval: 'always',
-    calls_per_minute: 6,
-    functions: tool.functions,
-  });
-  t.match(await said(['tools', 'create', 'Docs', '--kind', 'mcp', '--tool-url', 'https://docs.example/mcp']), {
-    code: 0,
-    stdout: /^Created the tool "Docs" \(tool_a+\)\. Read its list with `parley tools refresh /,
-  });
-  t.match(await said(['tools', 'create', 'x', '--functions', '-'], '{}'), { code: 2, stderr: /list of functions/ });
-  t.equal(
-    (
-      await said([
-        'tools',
-        'create',
-        'Docs',
-        '--kind',
-        'mcp',
-        '--tool-url',
-        'https://docs.example/mcp',
-        '--api-key',
-        'secret',
-      ])
-    ).code,
-    0,
-  );
-  t.match(
-    server.received.slice(-2).map(({ body }) => body),
-    [
-      { kind: 'tool', base_url: 'https://docs.example/mcp', api_key: 'secret' },
-      { kind: 'mcp', credential_id: id('crd', 'a') },
-    ],
-  );
-  t.match(await said(['tools', 'create', 'taken', '--tool-url', 'https://docs.example/mcp', '--api-key', 'secret']), {
-    code: 1,
-    stderr: /name/,
-  });
-  t.match(
-    server.received.at(-1),
-    { method: 'DELETE', path: `${base}/credentials/${id('crd', 'a')}` },
-    'a credential of no tool does not stay',
-  );
-  t.match((await said(['tools', 'list'])).stdout, /Orders +http +look_up, cancel \(off\) +https/);
-  t.strictSame(
-    (await said(['tools', 'refresh', 'Orders'])).stdout,
-    `added    cancel\nThe tool "Orders" (${tool.id}) offers look_up. Off are 1 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`,
-  );
-  t.strictSame(
-    (await said(['tools', 'refresh', 'Orders', '--enable'])).stdout,
-    `added    cancel\nThe tool "Orders" (${tool.id}) offers look_up, cancel.\n`,
-  );
-  t.strictSame(
-    (sent() as any).functions,
-    tool.functions.map((one) => ({ ...one, enabled: true })),
-  );
-  t.match(JSON.parse((await said(['tools', 'refresh', 'Orders', '--enable', '--json'])).stdout), {
-    id: tool.id,
-    changes: [{ name: 'cancel', change: 'added' }],
-    functions: [{ enabled: true }, { enabled: true }],
-  });
-  t.strictSame(
-    (await said(['tools', 'enable', 'Orders', 'cancel'])).stdout,
-    `The tool "Orders" (${tool.id}) offers look_up, cancel.\n`,
-  );
-  t.strictSame(
-    (await said(['tools', 'disable', 'Orders'])).stdout,
-    `The tool "Orders" (${tool.id}) offers no function. Off are 2 of 2: turn them on with \`parley tools enable ${tool.id}\`.\n`,
-  );
-  t.strictSame(
-    (sent() as any).functions,
-    tool.functions.map((one) => ({ ...one, enabled: false })),
-  );
-  t.match(await said(['tools', 'enable', 'Orders', 'fly']), {
-    code: 2,
-    stderr: /no function "fly"\. It has look_up, cancel\./,
-  });
-  t.strictSame(await said(['tools', 'test', 'Orders', 'look_up', '{"order":"7"}']), {
-    code: 0,
-    stdout: 'completed, 12 ms\n{"shipped":true}[2J\n',
-    stderr: '',
-  });
-  t.strictSame(sent(), { name: 'look_up', arguments: { order: '7' } });
-  ended = { status: 'failed', error: 'timeout', output: null };
-  t.strictSame(await said(['tools', 'test', tool.id, 'look_up', '-'], '{}'), {
-    code: 1,
-    stdout: 'failed: timeout, 12 ms\n',
-    stderr: '',
-  });
-  ended = { status: 'failed', error: 'arguments', reason: '`order` is missing.', output: null };
-  t.strictSame(await said(['tools', 'test', tool.id, 'look_up', '{}']), {
-    code: 1,
-    stdout: 'failed: arguments, 12 ms\n`order` is missing.\n',
-    stderr: '',
-  });
-  for (const no of ['[]', '{order:7}'])
-    t.match(await said(['tools', 'test', tool.id, 'look_up', no]), { code: 2, stderr: /JSON object/ });
-  t.match(
-    await said(['tools', 'test', 'Orders', 'fly', '{}']),
-    { code: 2, stderr: /no function "fly"/ },
-    'before a call of it',
-  );
-  t.match((await said(['tools', 'rotate-secret', 'Orders'])).stdout, /\n {2}whsec_def\n/);
-  t.strictSame((await said(['tools', 'delete', 'Orders'])).stdout, 'Deleted the tool Orders.\n');
-  t.equal((await said(['assistants', 'create', 'demo', '--tool', 'Orders', '--tool-rounds-max', '3'])).code, 0);
-  t.strictSame(sent(), {
-    name: 'demo',
-    model: { provider: 'scripted', name: 'scripted' },
-    tool_rounds_max: 3,
-    tool_ids: [tool.id],
-  });
-  t.equal((await said(['assistants', 'update', 'demo', '--tool', ''])).code, 0);
-  t.strictSame(sent(), { tool_ids: [] });
-});
-
-t.test('a tool is shown with all of its settings, and changed one by one', async (t) => {
-  const parameters = { type: 'object', properties: {} };
-  const functions = [
-    {
-      name: 'look_up',
-      description: 'Looks an order up.',
-      parameters,
-      enabled: true,
-      approval: 'always',
-      show: null,
-      quarantined: null,
-    },
-    { name: 'cancel', description: null, parameters, enabled: false, approval: null, show: null, quarantined: null },
-  ];
-  const settings = {
-    credential_id: null,
-    timeout_seconds: 20,
-    repeatable: false,
-    disabled: false,
-    approval: 'never',
-    show: 'name',
-    calls_per_minute: null,
-    refreshed_at: 1767225600,
-    created_at: 1767225600,
-    updated_at: 1767225600,
-  };
-  const tool = {
-    id: id('tool', 'a'),
-    object: 'tool',
-    kind: 'mcp',
-    name: 'Docs',
-    url: 'https://docs.example/mcp',
-    functions,
-    ...settings,
-    refresh_error: { at: 1767225600, step: 'initialize', error: 'timeout' },
-  };
-  const path = `${base}/tools/${tool.id}`;
-  const server = await fakeServer(t, {
-    ...workspaces,
-    [`GET ${base}/tools`]: () => list(tool),
-    [`GET ${path}`]: () => tool,
-    [`PATCH ${path}`]: ({ body }, response) =>
-      (body as { name?: string }).name === 'taken'
-        ? fail(response, 422, 'invalid_request', 'invalid_request', 'The field `name` has a value that is taken.')
-        : { ...tool, ...(body as object) },
-    [`POST ${path}/refresh`]: (_request, response) =>
-      fail(response, 503, 'api_error', 'api_error', 'The service is not available.'),
-    [`POST ${base}/credentials`]: () => ({ id: id('crd', 'a') }),
-    [`DELETE ${base}/credentials/${id('crd', 'a')}`]: (_request, response) => empty(response),
-  });
-  const said = (args: string[], input?: string) =>
-    run(['tools', ...args], { env: server.env, ...(input !== undefined && { input }) });
-  const shown = (await said(['show', 'Docs'])).stdout;
-  for (const line of [
-    /^tool +tool_a+$/m,
-    /^kind +mcp$/m,
-    /^timeout +20 s$/m,
-    /^calls a minute +no limit$/m,
-    /look_up \(approval always\): Looks an order up\.$/m,
-    /cancel \(off\)$/m,
-    /^refresh error .*There was no whole answer within the tool's time at the handshake \(initialize\) \(initialize: timeout\)\.$/m,
-  ])
-    t.match(shown, line);
-  t.strictSame(JSON.parse((await said(['show', tool.id, '--json'])).stdout), tool);
-  const changes: readonly (readonly [string[], object])[] = [
-    [['--name', 'Notes'], { name: 'Notes' }],
-    [
-      ['--timeout-seconds', '60', '--approval', 'always', '--show', 'full', '--repeatable'],
-      { approval: 'always', show: 'full', timeout_seconds: 60, repeatable: true },
-    ],
-    [
-      ['--no-repeatable', '--no-calls-per-minute', '--no-credential'],
-      { calls_per_minute: null, repeatable: false, credential_id: null },
-    ],
-    [
-      ['--calls-per-minute', '6', '--credential', id('crd', 'b'), '--tool-url', 'https://docs.example/v2'],
-      { url: 'https://docs.example/v2', calls_per_minute: 6, credential_id: id('crd', 'b') },
-    ],
-    [['--disabled'], { disabled: true }],
-    [['--no-disabled'], { disabled: false }],
-    [['--functions', '-'], { functions: [{ name: 'find' }] }],
-    [['--api-key', 'secret'], { credential_id: id('crd', 'a') }],
-  ];
-  for (const [args, body] of changes) {
-    t.match(
-      await said(['update', 'Docs', ...args], '[{"name":"find"}]'),
-      { code: 0, stdout: /^Changed the tool "(Docs|Notes)" \(tool_a+\)\.$/m },
-      args.join(' '),
-    );
-    t.strictSame(server.received.at(-1)!.body, body, args.join(' '));
-  }
-  t.strictSame(
-    server.received.at(-2)!.body,
-    { kind: 'tool', base_url: tool.url, api_key: 'secret' },
-    "a secret goes to the tool's own origin",
-  );
-  t.match(await said(['update', 'Docs', '--name', 'taken', '--api-key', 'secret']), { code: 1 });
-  t.match(
-    server.received.at(-1),
-    { method: 'DELETE', path: `${base}/credentials/${id('crd', 'a')}` },
-    'a credential of no tool does not stay',
-  );
-  t.match(await said(['update', 'Docs']), { code: 2, stderr: /Name a setting to change/ });
-  for (const wrong of [
-    ['--timeout-seconds', '121'],
-    ['--approval', 'sometimes'],
-    ['--api-key', 'a', '--credential', 'b'],
-  ])
-    t.equal((await said(['update', 'Docs', ...wrong])).code, 2, wrong.join(' '));
-  t.match(await said(['refresh', 'Docs']), {
-    code: 1,
-    stderr:
-      /The list was not read\. There was no whole answer within the tool's time at the handshake \(initialize\) \(initialize: timeout\)\. \(api_error/,
-  });
-  t.equal((await said(['enable', 'Docs', 'cancel'])).code, 0);
-  t.strictSame(
-    server.received.at(-1)!.body,
-    { functions: [{ name: 'cancel', enabled: true }] },
-    "an MCP server's functions are named alone",
-  );
-});
-
-t.test('credentials of tools have no provider, and may have a header', async (t) => {
-  const credential = {
-    id: id('crd', 'a'),
-    object: 'credential',
-    kind: 'tool',
-    provider: 'tool',
-    base_url: 'https://orders.example',
-    header: 'X-Api-Key',
-    created_at: 1767225600,
-    updated_at: 1767225600,
-  };
-  const server = await fakeServer(t, {
-    ...workspaces,
-    [`POST ${base}/credentials`]: () => credential,
-    [`GET ${base}/credentials`]: () => list(credential),
-  });
-  const made = await run(
-    [
-      'credentials',
-      'create',
-      '--kind',
-      'tool',
-      '--base-url',
-      'https://orders.example',
-      '--header',
-      'X-Api-Key',
-      '--api-key',
-      'k',
-    ],
-    { env: server.env },
-  );
-  t.match(made, { code: 0, stdout: 'for the tools at https://orders.example.' });
-  t.strictSame(server.received.at(-1)!.body, {
-    kind: 'tool',
-    base_url: 'https://orders.example',
-    header: 'X-Api-Key',
-    api_key: 'k',
-  });
-  t.match((await run(['credentials', 'list'], { env: server.env })).stdout, /tool +tool +https:/);
-  t.match(await run(['credentials', 'create', '--api-key', 'k'], { env: server.env }), {
-    code: 2,
-    stderr: /--provider/,
-  });
 });

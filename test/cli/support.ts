@@ -264,6 +264,13 @@ export const consoleAssistant = {
   link: null,
 };
 
+/** The path of the workspace's records, and the routes that list the workspace and its assistant. */
+export const inWorkspace = `/console/api/workspaces/${workspace.id}`;
+export const workspaceRoutes: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
+export const assistantRoutes: Record<string, Route> = {
+  [`GET ${inWorkspace}/assistants`]: () => list(consoleAssistant),
+};
+
 export const key = {
   id: id('key', 'a'),
   object: 'key',
