@@ -14,6 +14,8 @@ t.test(edge, async (t) => {
   await t.test('what the client says within 1.5 s of it is what was heard', (t) => truncated(t, house));
   await t.test('a client of the beta is told which field it has to change', (t) => beta(t, house));
   await t.test('speech over a reply is told once its words count', (t) => interrupted(t, house));
+  for (const late of ['conversation.item.truncate', 'response.cancel'] as const)
+    await t.test(`a ${late} that comes after the next words takes nothing from them`, (t) => lateCut(t, house, late));
   await t.test('the settings that hold', (t) => settings(t, house));
   await t.test('a turn that the client ends', (t) => manual(t, house));
   await t.test('speech that is told of, and a response that the client asks for', (t) => detected(t, house));
@@ -297,6 +299,55 @@ async function interrupted(t: Test, house: House): Promise<void> {
     status_details: { reason: 'turn_detected' },
   });
   t.match((await transcript(house, session.id))[1], { status: 'partial', voice: { cut_by: 'speech' } });
+}
+
+/**
+ * A slow client says where it cut a reply, or that it wants no more of it, when the person's words have already cut it
+ * and are about to be answered.
+ */
+async function lateCut(t: Test, house: House, type: string): Promise<void> {
+  const { client, session } = await opened(t, house, {
+    texts: 'hello_there|stop_it_now',
+    model: 'tokens=80',
+    characterMs: 60,
+  });
+  const clip = await clipOf(house);
+  client.say(clip);
+  const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
+  const from = client.events.length;
+  client.say(clip);
+  await client.until('conversation.item.input_audio_transcription.completed', from);
+  // From the end of the person's turn on until the first response is done.
+  await until(() => {
+    if (client.events.slice(from).some((event) => event.type === 'response.done')) return true;
+    client.send({ type, ...(type !== 'response.cancel' && { item_id: itemId, content_index: 0, audio_end_ms: 600 }) });
+    return false;
+  });
+  const { response } = await client.until('response.created', from);
+  await until(() =>
+    client.events.some(
+      ({ type: of, response_id: id, delta: text }) =>
+        of === 'response.output_audio_transcript.delta' && id === response.id && text !== '',
+    ),
+  );
+  t.match(
+    (await transcript(house, session.id))
+      .map(({ role, content }) => [role, content])
+      .filter(([role]) => role === 'user'),
+    [
+      ['user', 'hello there'],
+      ['user', 'stop it now'],
+    ],
+  );
+  const settled = (await transcript(house, session.id))[1].content;
+  const last = client.events.length;
+  client.send({ type: 'conversation.item.truncate', item_id: itemId, content_index: 0, audio_end_ms: 300 });
+  t.equal(
+    (await client.until('conversation.item.truncated', last)).item_id,
+    itemId,
+    'a cut that is too late is no error',
+  );
+  t.equal((await transcript(house, session.id))[1].content, settled, 'and changes nothing');
 }
 
 async function settings(t: Test, house: House): Promise<void> {

@@ -81,6 +81,12 @@ export class RealtimeEventMapper {
     return this.responds ? this.#response!.itemId : null;
   }
 
+  /** Whether the item is a reply of a response that has ended. */
+  isDone(id: string): boolean {
+    const item = this.#items.get(id);
+    return item !== undefined && 'role' in item && item.role === 'assistant';
+  }
+
   /** Maps a message of the call. This API has no event for some messages. */
   message(message: CallMessage): void {
     switch (message.type) {

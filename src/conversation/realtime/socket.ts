@@ -230,16 +230,26 @@ export class RealtimeSocket implements SocketListener {
   #cancel(): boolean {
     // The response of a greeting may be complete before its audio is heard.
     if (!this.#mapper.responds && !spoken.has(this.#call.state)) return false;
-    this.#call.interrupt();
+    if (!this.#mapper.responds || this.#isOpen(this.#mapper.replyId)) this.#call.interrupt();
     return true;
+  }
+
+  /**
+   * Whether a reply is the call's open one. A reply that was cut is under way for the client until its position is known:
+   * by then an interruption would meet the person's next words.
+   */
+  #isOpen(itemId: string | null): boolean {
+    return itemId !== null && this.#call.told?.messageId === itemId;
   }
 
   #truncate(event: ClientEvent): boolean {
     const asked = read('conversation.item.truncate', event);
     const samples = Math.floor((asked.audio_end_ms * this.#settings.call.outputSampleRate) / 1000);
     // An open reply is cut at the position; a reply that was just cut takes it as its listener's position.
-    if (this.#mapper.replyId === asked.item_id) this.#call.interrupt();
-    if (!this.#call.truncate(asked.item_id, samples)) throw new Failure('invalid_field', { field: 'item_id' });
+    if (this.#mapper.replyId === asked.item_id && this.#isOpen(asked.item_id)) this.#call.interrupt();
+    // A slow client's cut of a reply that is settled changes nothing, and is no fault of the client.
+    if (!this.#call.truncate(asked.item_id, samples) && !this.#mapper.isDone(asked.item_id))
+      throw new Failure('invalid_field', { field: 'item_id' });
     return this.#answer({
       type: 'conversation.item.truncated',
       item_id: asked.item_id,
