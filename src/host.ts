@@ -23,6 +23,7 @@ import type { Population, Resident } from './actors/population.ts';
 import { Erasures } from './turn/erasures.ts';
 import { Takeovers } from './turn/takeovers.ts';
 import { Sessions } from './turn/sessions.ts';
+import { SessionStreams } from './turn/session-stream.ts';
 import { Turns } from './turn/turns.ts';
 import { Withdrawals } from './turn/withdrawals.ts';
 import type { Tracer } from './base/tracing.ts';
@@ -78,6 +79,7 @@ export class Host {
   readonly replies: Replies;
   readonly visitors: Visitors;
   readonly followers = new SessionFollowers();
+  readonly streams: SessionStreams;
   /**
    * Milliseconds for which a visitor's message takes a place: it outlasts the turn, or a visitor whose turn runs could
    * lose it.
@@ -155,6 +157,8 @@ export class Host {
       tracer,
     });
     this.turns = new Turns(this.sessions, this.workspaces, this.keys);
+    const { sessions, remote, followers } = this;
+    this.streams = new SessionStreams({ store, clock, sessions, remote, withdrawals, followers });
     this.erasures = new Erasures({
       store,
       clock,

@@ -58,6 +58,11 @@ export const limits = {
   turnsInFlightCeiling: 100_000,
   turnMsMax: 5 * 60 * 1000, // contract 6
 
+  // Streams of sessions (contract 23), in each process
+  sessionStreamsMax: 5, // of one session
+  streamsOfSessionsMax: 1000,
+  sessionStreamRetrySeconds: 5, // time after which a refused reader may try again
+
   // Tools (contract 13)
   toolCallsMax: 8, // tool calls of a round that are sent
   toolCallsTaken: 64, // tool calls of a round that are read

@@ -130,6 +130,8 @@ export interface Success {
   readonly content: { readonly type: string; readonly schema: TSchema } | null;
   /** Other types of text in which the answer may be requested. */
   readonly exports?: readonly string[];
+  /** The description of a 204 that the route may answer instead; absent if it never does. */
+  readonly orNothing?: string;
   /** Further headers that the answer may have. */
   readonly headers?: readonly string[];
 }

@@ -1,5 +1,5 @@
 /** The API's own shapes (contract 6 and 7). */
-import { Type, type Static } from 'typebox';
+import { Type, type Static, type TSchema } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { toolErrors } from '../base/tool-errors.ts';
 import { encodings, speechFormats } from '../base/audio-formats.ts';
@@ -511,26 +511,56 @@ export const events = {
   error: named('ErrorEvent', Type.Object({ code: Type.String(), message: Type.String() })),
 };
 
-const event = (name: keyof typeof events) =>
-  Type.Object({
-    event: Type.Literal(name),
-    id: Type.String({ description: 'The code points of output up to and including this event.' }),
-    data: events[name],
-  });
-
-/** A turn's stream: its events in order, each with its data as one line of JSON. */
-export const TurnEvents = named(
-  'TurnEvents',
-  Type.Array(Type.Union((Object.keys(events) as (keyof typeof events)[]).map(event))),
-);
+const streamed = <Data extends Readonly<Record<string, TSchema>>>(title: string, data: Data, id: string) =>
+  named(
+    title,
+    Type.Array(
+      Type.Union(
+        Object.entries(data).map(([name, schema]) =>
+          Type.Object({ event: Type.Literal(name), id: Type.String({ description: id }), data: schema }),
+        ),
+      ),
+    ),
+  );
 
 /** The same on the wire: text, whose events the schema describes. */
-export const TurnStream = named(
-  'TurnStream',
-  Type.Unsafe<string>({
-    type: 'string',
-    contentMediaType: 'text/event-stream',
-    contentSchema: TurnEvents,
-    description: 'A stream of events; parsed, it has the shape of `TurnEvents`.',
-  }),
+const streamOf = (title: string, list: string, schema: TSchema) =>
+  named(
+    title,
+    Type.Unsafe<string>({
+      type: 'string',
+      contentMediaType: 'text/event-stream',
+      contentSchema: schema,
+      description: `A stream of events; parsed, it has the shape of \`${list}\`.`,
+    }),
+  );
+
+/** A turn's stream: its events in order, each with its data as one line of JSON. */
+export const TurnEvents = streamed('TurnEvents', events, 'The code points of output up to and including this event.');
+export const TurnStream = streamOf('TurnStream', 'TurnEvents', TurnEvents);
+
+/** The data of each kind of event of a session's stream (contract 23). */
+export const sessionEvents = {
+  'message.created': MessageView,
+  'turn.started': events['turn.started'],
+  'turn.ended': named(
+    'TurnEnded',
+    Type.Object({ turn_id: Id('turn'), status: Strings(['completed', 'aborted', 'failed']) }),
+  ),
+  'session.ended': named('SessionEnded', Type.Object({ status: Strings(['ended', 'expired']) })),
+};
+
+export const SessionEvents = streamed(
+  'SessionEvents',
+  sessionEvents,
+  'The number of the event in its session, from 1 and without gaps.',
 );
+export const SessionStream = streamOf('SessionStream', 'SessionEvents', SessionEvents);
+export const SessionEventsQuery = Type.Object({
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'The `id` of the last event seen; 0 for all events. Wins over `Last-Event-ID`.',
+    }),
+  ),
+});

@@ -20,6 +20,7 @@ POST /sessions/{id}/turns/{turn_id}/abort
 PUT /sessions/{id}/turns/{turn_id}/feedback
 DELETE /sessions/{id}/turns/{turn_id}/feedback
 GET /sessions/{id}/turns/{turn_id}/events
+GET /sessions/{id}/events
 GET /sessions/{id}/transcript
 GET /usage
 GET /voices
@@ -54,6 +55,7 @@ POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort
 PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback
 DELETE /p/{slug}/sessions/{id}/turns/{turn_id}/feedback
 GET /p/{slug}/sessions/{id}/turns/{turn_id}/events
+GET /p/{slug}/sessions/{id}/events
 POST /p/{slug}/transcription-tokens
 POST /p/{slug}/call-tokens
 POST /p/{slug}/speech
@@ -123,6 +125,7 @@ DELETE /console/api/workspaces/{w}/visitors/{visitor_id}
 POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
+GET /console/api/workspaces/{w}/sessions/{id}/events
 GET /console/api/workspaces/{w}/usage
 GET /console/api/workspaces/{w}/sessions/{id}/history
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/history

@@ -112,7 +112,13 @@ t.test('each example of an answer has the shape that its schema states', async (
       const { value } = examples.example;
       isValid(schema, value, nameOf(route));
       if (type === 'text/event-stream' && !route.path.startsWith('/v1/'))
-        isValid({ $ref: '#/components/schemas/TurnEvents' }, eventsOf(value), nameOf(route));
+        isValid(
+          {
+            $ref: `#/components/schemas/${route.path.endsWith('/sessions/{id}/events') ? 'SessionEvents' : 'TurnEvents'}`,
+          },
+          eventsOf(value),
+          nameOf(route),
+        );
     }
   }
 });
@@ -213,6 +219,7 @@ const story = [
     'POST /p/{slug}/transcription-tokens',
     'POST /p/{slug}/call-tokens',
     'POST /p/{slug}/sessions/{id}/end',
+    'GET /p/{slug}/sessions/{id}/events',
     `GET ${inWorkspace}/assistants/{id}/link`,
     `POST ${inWorkspace}/assistants/{id}/link/identity`,
     `DELETE ${inWorkspace}/assistants/{id}/link/identity`,
@@ -229,7 +236,7 @@ const story = [
     'assistants/{id}/history',
   ].map((path) => `GET ${inWorkspace}/${path}`),
   `POST ${inWorkspace}/assistants/{id}/preview`,
-  ...['POST /sessions/{id}/end', `POST ${inWorkspace}/keys/{id}/revoke`],
+  ...['POST /sessions/{id}/end', 'GET /sessions/{id}/events', `POST ${inWorkspace}/keys/{id}/revoke`],
   // From here on the session is the trial.
   ...[
     `POST ${inWorkspace}/assistants/{id}/trials`,
@@ -238,6 +245,7 @@ const story = [
     `GET ${inWorkspace}/sessions/{id}/turns/{turn_id}/events`,
   ],
   ...[`POST ${inWorkspace}/sessions/{id}/turns/{turn_id}/abort`, `POST ${inWorkspace}/sessions/{id}/end`],
+  `GET ${inWorkspace}/sessions/{id}/events`,
   ...[
     `POST ${inWorkspace}/tools`,
     `GET ${inWorkspace}/tools`,

@@ -65,6 +65,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'OPTIONS /p/{slug}/sessions': null,
     'OPTIONS /p/{slug}/sessions/{id}': null,
     'OPTIONS /p/{slug}/sessions/{id}/transcript': null,
+    'OPTIONS /p/{slug}/sessions/{id}/events': null,
     'OPTIONS /p/{slug}/sessions/{id}/end': null,
     'OPTIONS /p/{slug}/sessions/{id}/chat': null,
     'OPTIONS /p/{slug}/sessions/{id}/turns/{turn_id}/abort': null,
@@ -87,6 +88,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'DELETE /sessions/{id}/turns/{turn_id}/feedback': nothing,
     'GET /sessions/{id}/turns/{turn_id}/events': null,
     'GET /sessions/{id}/transcript': null,
+    'GET /sessions/{id}/events': null,
     'GET /usage': null,
     'GET /voices': null,
     'POST /speech': ({ speaker }) => ({ assistant_id: speaker, text: 'Hello', format: 'wav' }),
@@ -114,6 +116,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /p/{slug}/call-tokens': ({ visited }) => ({ session_id: visited.session }),
     'POST /p/{slug}/speech': ({ visited }) => ({ session_id: visited.session, text: 'Hello', format: 'wav' }),
     'POST /p/{slug}/sessions/{id}/end': nothing,
+    'GET /p/{slug}/sessions/{id}/events': null,
   },
   operator: {
     'POST /console/api/sign-out': nothing,
@@ -192,6 +195,7 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}': null,
     'POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort': nothing,
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events': null,
+    'GET /console/api/workspaces/{w}/sessions/{id}/events': null,
     'GET /console/api/workspaces/{w}/sessions/{id}/history': null,
     'GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/history': null,
     'GET /console/api/workspaces/{w}/keys/{id}/history': null,
@@ -245,7 +249,8 @@ function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time:
     .replace('{file}', `nothing-${time}.js`)
     .replace('{path*}', `nothing/${time}`)
     .replace(/(\w[\w-]*)\/\{id\}/, (_, kind: string) => `${kind}/${idOf(route, kind, world, time)}`)
-    .concat(route.path === '/voices' ? `?assistant_id=${world.speaker}` : '');
+    .concat(route.path === '/voices' ? `?assistant_id=${world.speaker}` : '')
+    .concat(route.path.endsWith('sessions/{id}/events') ? `?after=${1e9 + time}` : '');
 }
 
 const tokenOf = (by: Row['by'], { house, visit }: RepeatWorld): string | null =>
@@ -280,6 +285,10 @@ const wanted: Readonly<Record<string, number>> = {
   'DELETE /console/api/workspaces/{w}/visitors/{visitor_id}': 200,
   'GET /console/api/oidc/callback': 404,
   'PATCH /console/api/people/{id}': 404,
+  // A stream of events is opened and refused: its cursor is beyond the end.
+  'GET /sessions/{id}/events': 422,
+  'GET /p/{slug}/sessions/{id}/events': 422,
+  'GET /console/api/workspaces/{w}/sessions/{id}/events': 422,
   // The link does not take ratings.
   'PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback': 404,
   'GET /link/{file}': 404,

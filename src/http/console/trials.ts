@@ -7,6 +7,7 @@ import { readSession } from '../../conversation/access-checks.ts';
 import { Failure } from '../../base/errors.ts';
 import { createCallToken } from '../handlers/calls.ts';
 import { chat } from '../handlers/chat.ts';
+import { sessionEvents } from '../handlers/session-events.ts';
 import { endSession } from '../handlers/sessions.ts';
 import { abortTurn, turnEvents } from '../handlers/turns.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
@@ -69,3 +70,5 @@ export const abortWorkspaceTurn = async (request: ConsoleRequest): Promise<Reply
   abortTurn(await ofPrincipal(request));
 export const workspaceTurnEvents = async (request: ConsoleRequest<{ after?: number }>): Promise<Reply> =>
   turnEvents(await ofPrincipal(request));
+export const workspaceSessionEvents = async (request: ConsoleRequest<{ after?: number }>): Promise<Reply> =>
+  sessionEvents(await ofPrincipal(request));

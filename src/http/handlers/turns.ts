@@ -5,6 +5,7 @@ import * as conversation from '../../conversation/turns.ts';
 import { Failure } from '../../base/errors.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { turnView } from '../../conversation/views.ts';
+import { cursorOf } from './cursor.ts';
 import { streamReply } from './stream.ts';
 
 export async function abortTurn({ caller, params, requestId, services }: Request<PrincipalCaller>): Promise<Reply> {
@@ -37,19 +38,4 @@ export async function turnEvents(request: Request<PrincipalCaller, { after?: num
   if (cursor.position !== null && cursor.position > turn.log.stored)
     throw new Failure('invalid_field', { field: cursor.field });
   return streamReply(turn, { cursor: cursor.position, channel: caller.principal.channel }, services);
-}
-
-/**
- * Returns the cursor to resume from: `?after=` wins over `Last-Event-ID`; without either, the beginning (contract 7).
- */
-function cursorOf({ query, head }: Pick<Request<PrincipalCaller, { after?: number }>, 'query' | 'head'>): {
-  position: number | null;
-  field: string;
-} {
-  if (query.after !== undefined) return { position: query.after, field: 'after' };
-  const field = 'Last-Event-ID';
-  const values = head.headers('last-event-id');
-  if (values.length === 0) return { position: null, field };
-  if (values.length > 1 || !/^\d+$/.test(values[0]!)) throw new Failure('unreadable_header', { field });
-  return { position: Number(values[0]), field };
 }

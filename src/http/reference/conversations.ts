@@ -71,6 +71,21 @@ both come before 409 \`assistant_not_published\` and \`assistant_disabled\`. The
       surprises: `${sessionErrors} There is no 409: a session that is over is not refused.`,
       answer: example.endedSession,
     },
+    'GET /sessions/{id}/events': {
+      does: `Streams what happens in the session, from now on, or from behind a cursor: \`?after=\` or \`Last-Event-ID\`, the \`id\` of the last event seen; 0 is all of it, and \`after\` wins.
+
+- \`message.created\` is a whole message: the greeting, a person's, or a reply once its turn has ended.
+- \`turn.started\` and \`turn.ended\` name a turn; its text streams at the turn's own events.
+- \`session.ended\` comes last, and the stream closes.
+
+An event's \`id\` is its number in the session, from 1 and without gaps: a client that resumes, in any process, gets each event once and in order. \
+A turn whose chat was answered 503 has no number. A comment line is sent after every 15 seconds of silence.`,
+      cost: `${limits.sessionStreamsMax} streams of a session and ${limits.streamsOfSessionsMax} of a process may be open; beyond that 429 \`rate_limited\` with \`Retry-After\`.`,
+      surprises: `204 if the session has ended and no event is left. A cursor beyond the last event is 422 \`invalid_request\` as \`after\`, 400 as \`Last-Event-ID\`. \
+A stream that ends without \`session.ended\` is resumed: the process was ended. ${sessionErrors}`,
+      query: { after: 2 },
+      answer: example.sessionStream,
+    },
     'GET /sessions/{id}/transcript': {
       does: `Returns the messages of a session, oldest first, of sessions that are over too. Each turn has two messages, the visitor's and the assistant's. \
 Output of a turn that did not complete is there as well, with status \`partial\`; \`stop_reason\` and \`error_code\` say why it ended. \

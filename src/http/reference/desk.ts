@@ -55,6 +55,12 @@ one that has ended or expired leaves its place at once. Takes no body.`,
       surprises: unknown,
       answer: example.endedTrial,
     },
+    [`GET ${inWorkspace}/sessions/{id}/events`]: {
+      does: 'Streams what happens in any session of the workspace, as `GET /sessions/{id}/events` does.',
+      surprises: `204 if the session has ended and no event is left. A cursor beyond the last event is 422 as \`after\`, 400 as \`Last-Event-ID\`. ${unknown}`,
+      query: { after: 2 },
+      answer: example.sessionStream,
+    },
     [`GET ${inWorkspace}/sessions/{id}/turns/{turn_id}`]: {
       does: 'Returns a turn with the model that was asked last: `fallback` 0 is the model of the assistant, 1 and 2 are its `model.fallbacks`. `model` is null while the turn streams, and in turns of earlier versions.',
       surprises: 'An unknown turn is 404 `turn_not_found`.',

@@ -411,3 +411,22 @@ export const voices = [
   { id: 'slt', object: 'voice', name: 'Slt, a woman from the United States', language: 'en-US', sample_rate: 16_000 },
   { id: 'awb', object: 'voice', name: 'Awb, a man from Scotland', language: 'en-GB', sample_rate: 16_000 },
 ];
+
+/** The rest of a session's stream, from the start of its turn on. */
+export const sessionStream = `event: turn.started
+id: 3
+data: ${JSON.stringify({ turn_id: ids.turn, message_id: messages[2]!.id })}
+
+event: message.created
+id: 4
+data: ${JSON.stringify(messages[2])}
+
+event: turn.ended
+id: 5
+data: ${JSON.stringify({ turn_id: ids.turn, status: 'completed' })}
+
+event: session.ended
+id: 6
+data: ${JSON.stringify({ status: 'ended' })}
+
+`;

@@ -84,6 +84,13 @@ Its \`exp\` is at most a day ahead; its \`visitor\`, if there is one, has fields
       query: { limit: 50, order: 'asc' },
       answer: listOf(...example.messages.map((message) => ({ ...message, turn_id: message.turn_id && turnId }))),
     },
+    'GET /p/{slug}/sessions/{id}/events': {
+      does: "Streams what happens in a session of the visitor, as the API's `GET /sessions/{id}/events` does.",
+      cost: read,
+      surprises: `${others} 204 if the session has ended and no event is left. Five streams of a session may be open in a process; beyond that 429 \`rate_limited\`.`,
+      query: { after: 2 },
+      answer: stream(example.sessionStream),
+    },
     'POST /p/{slug}/sessions/{id}/end': {
       does: 'Ends a session. A turn in flight is aborted, and minutes that lie ahead of its clock are given back. Takes no body.',
       repeat: 'Ending a session that is over changes nothing and returns it as it is.',

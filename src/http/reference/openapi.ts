@@ -35,7 +35,10 @@ export function openapiDocument(routes: readonly Route[]): Json {
     paths,
     components: { schemas: components.schemas, headers, securitySchemes },
     'x-events': Object.fromEntries(
-      Object.entries(wire.events).map(([name, schema]) => [name, components.reference(schema)]),
+      Object.entries({ ...wire.events, ...wire.sessionEvents }).map(([name, schema]) => [
+        name,
+        components.reference(schema),
+      ]),
     ),
   };
 }
@@ -228,6 +231,8 @@ function success(route: Route, entry: OperationEntry | undefined, components: Co
   const answers: Json = { [status]: { description, headers: referTo(names), ...body } };
   // Tools look for a success among the 2XX codes.
   if (isSocket(route)) answers['2XX'] = { description: 'Never sent: an upgrade is answered with 101.' };
+  if (route.success.orNothing !== undefined)
+    answers['204'] = { description: route.success.orNothing, headers: referTo(names) };
   if (isTagged(route)) answers['304'] = { description: 'The client has it already.', headers: referTo(names) };
   return answers;
 }

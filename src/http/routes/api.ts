@@ -6,6 +6,7 @@ import { docs } from '../handlers/docs.ts';
 import * as service from '../handlers/service.ts';
 import { createSession, endSession, getSession, listSessions } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
+import { sessionEvents } from '../handlers/session-events.ts';
 import { abortTurn, rateTurn, turnEvents, unrateTurn } from '../handlers/turns.ts';
 import { usage } from '../handlers/usage.ts';
 import { listVoices, speech } from '../handlers/speech.ts';
@@ -23,6 +24,16 @@ export const turnStream: Success = {
     "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
   content: { type: 'text/event-stream', schema: wire.TurnStream },
   headers: ['Cache-Control', 'X-Accel-Buffering', 'X-Turn-Id'],
+};
+
+/** A session's events as a stream. */
+export const sessionStream: Success = {
+  status: 200,
+  description:
+    'The events of the session: message.created, turn.started, turn.ended, and session.ended, after which it closes.',
+  orNothing: 'The session has ended, and no event is left.',
+  content: { type: 'text/event-stream', schema: wire.SessionStream },
+  headers: ['Cache-Control', 'X-Accel-Buffering'],
 };
 
 const onSession = ['session_not_found', 'assistant_not_permitted'] as const;
@@ -120,6 +131,12 @@ export const apiRoutes: readonly Route[] = [
     query: wire.EventsQuery,
     success: turnStream,
     errors: [...onTurn, 'unreadable_header'],
+  }),
+  api('GET', '/sessions/{id}/events', sessionEvents, {
+    summary: "The session's events from now on, or from behind a cursor.",
+    query: wire.SessionEventsQuery,
+    success: sessionStream,
+    errors: [...onSession, 'unreadable_header', 'rate_limited', 'service_unavailable'],
   }),
   api('GET', '/sessions/{id}/transcript', transcript, {
     summary: "Lists a session's messages, oldest first; a page of long ones has fewer than requested.",

@@ -5,7 +5,7 @@ import { getTurn } from '../console/turn.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../wire/wire.ts';
-import { turnStream } from './api.ts';
+import { sessionStream, turnStream } from './api.ts';
 import { json, operator } from './row.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
@@ -60,6 +60,12 @@ export const deskRoutes: readonly Route[] = [
     summary: 'Ends a session of the workspace and aborts its turn in flight.',
     success: json(wire.SessionView, 'The session.'),
     errors: sessionErrors,
+  }),
+  operator('GET', `${inWorkspace}/sessions/{id}/events`, 'sessions.read', trials.workspaceSessionEvents, {
+    summary: 'The events of any session of the workspace from now on, or from behind a cursor.',
+    query: wire.SessionEventsQuery,
+    success: sessionStream,
+    errors: [...sessionErrors, 'unreadable_header', 'rate_limited', 'service_unavailable'],
   }),
   operator('GET', `${inWorkspace}/sessions/{id}/turns/{turn_id}`, 'sessions.read', getTurn, {
     summary: 'Fetches a turn, with the model that was asked.',

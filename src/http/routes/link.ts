@@ -4,11 +4,12 @@ import * as link from '../handlers/link.ts';
 import { framePage, linkFile, linkPage, widget } from '../handlers/link-pages.ts';
 import { endSession, getSession } from '../handlers/sessions.ts';
 import { transcript } from '../handlers/transcript.ts';
+import { sessionEvents } from '../handlers/session-events.ts';
 import { abortTurn, rateTurn, turnEvents, unrateTurn } from '../handlers/turns.ts';
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../wire/wire.ts';
-import { turnStream } from './api.ts';
+import { sessionStream, turnStream } from './api.ts';
 import { guest, json, newcomer, nothingLeft, open, text, visitor } from './row.ts';
 
 const session = '/p/{slug}/sessions/{id}';
@@ -47,6 +48,12 @@ export const linkRoutes: readonly Route[] = [
     query: wire.TranscriptQuery,
     success: json(wire.MessageList, 'A page of messages.'),
     errors: [...onSession, 'invalid_field'],
+  }),
+  visitor('GET', `${session}/events`, sessionEvents, {
+    summary: "The events of a visitor's session from now on, or from behind a cursor.",
+    query: wire.SessionEventsQuery,
+    success: sessionStream,
+    errors: [...onSession, 'invalid_field', 'unreadable_header', 'rate_limited', 'service_unavailable'],
   }),
   visitor('POST', `${session}/end`, endSession, {
     summary: 'Ends a session of the visitor and aborts its turn in flight.',
