@@ -61,8 +61,8 @@ const shapes: Readonly<Record<string, Shape>> = {
   'turn.completed': {
     ...turn,
     stop_reason: oneOf('end'),
-    usage: ({ input_tokens: input, output_tokens: output, ...more }) =>
-      number(input) && number(output) && Object.keys(more).length === 0,
+    usage: ({ input_tokens: input, output_tokens: output, cached_input_tokens: cached, ...more }) =>
+      number(input) && number(output) && number(cached) && Object.keys(more).length === 0,
   },
   'turn.aborted': { ...turn, stop_reason: oneOf('aborted'), cut_by: oneOf(null, 'speech', 'client', 'api', 'lost') },
   'turn.withdrawn': { turn_id: id('turn') },

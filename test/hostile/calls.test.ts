@@ -52,7 +52,7 @@ t.test('answers that the judge rejects', async (t) => {
     turn_id: turnId,
     message_id: messageId,
     stop_reason: 'end',
-    usage: { input_tokens: 1, output_tokens: 2 },
+    usage: { input_tokens: 1, output_tokens: 2, cached_input_tokens: 0 },
   };
   const ended = { type: 'ended', reason: 'hangup' };
   const error = {
@@ -102,6 +102,7 @@ t.test('answers that the judge rejects', async (t) => {
     'a delta before its turn': judged(instead(started, delta, started)),
     'two ends': judged(instead(completed, completed, completed)),
     'no end': judged(without(completed)),
+    'a count too few': judged(instead(completed, { ...completed, usage: { input_tokens: 1, output_tokens: 2 } })),
     'a field too many': judged(instead(completed, { ...completed, model: 'x' })),
     'an unknown message': judged(instead(completed, completed, { type: 'trace' })),
     'text that the transcript has not': judged(good, [said, { ...reply, content: 'Good' }]),
