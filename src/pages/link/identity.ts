@@ -53,9 +53,18 @@ export class Identity {
   #decided: string | null = null;
   #isDeciding = false;
   #cancelRetry = (): void => {};
+  /** The signed visitor who was shown last. */
+  #shown: string | null = null;
+  /** The other tabs of this site, as far as the browser lets the frame know of them. */
+  readonly #tabs: BroadcastChannel | null;
 
   constructor(options: IdentityOptions) {
     this.#options = options;
+    this.#tabs = channelOf(options.slug);
+    // The site has signed the visitor out in another tab.
+    this.#tabs?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+      if (data === this.#options.admission().signed?.id) this.identify('', false);
+    });
   }
 
   /**
@@ -64,6 +73,7 @@ export class Identity {
    */
   identify(token: string, asks: boolean): void {
     this.#wanted = token;
+    this.#shown = this.#options.admission().signed?.id ?? this.#shown;
     if (asks) this.#decided = null;
     if (token === this.#decided) return;
     if (!this.#isShown(token)) this.#shut('asked');
@@ -103,6 +113,8 @@ export class Identity {
     // The conversation of a visitor whom the site has signed out.
     if (memory.read()?.visitor.token === '') memory.write(null);
     this.#options.admit(nobody);
+    this.#tabs?.postMessage(this.#shown);
+    this.#shown = null;
   }
 
   #fail(token: string, error: Partial<ParleyError> & Error): void {
@@ -148,6 +160,14 @@ export class Identity {
   #hasExpired(token: string): boolean {
     const { exp } = claimsOf(token);
     return exp !== undefined && exp * 1000 < this.#options.now();
+  }
+}
+
+function channelOf(slug: string): BroadcastChannel | null {
+  try {
+    return new BroadcastChannel(`parley:${slug}`);
+  } catch {
+    return null;
   }
 }
 

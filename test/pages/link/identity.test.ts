@@ -56,6 +56,7 @@ t.test('a site signs in the visitors of its widget', { skip: whyNoBrowser }, asy
   await fromTheTag(t, sites);
   await anotherPerson(t, sites);
   await byScript(t, sites);
+  await otherTabs(t, sites);
   await refusals(t, sites);
   const formed = await linked(house, 'formed', { ...link, name: 'tokens=2,delay_ms=0', visitor_fields: fields });
   await signedFields(t, sites, await secretOf(formed));
@@ -189,6 +190,27 @@ async function byScript(t: Test, sites: Sites): Promise<void> {
     await until(page.frames()[1]!, `!document.body.innerText.includes('Ada')`);
     await say(await frameOf(page), 'Hello');
     t.match((await sessions())[0], { visitor_verified: false });
+    await context.close();
+  });
+}
+
+async function otherTabs(t: Test, sites: Sites): Promise<void> {
+  await t.test('a sign-out holds for the other tabs of the visitor, and for nobody else', async (t) => {
+    const origin = sites.otherOrigin;
+    for (const name of ['ada', 'bob']) sites.put(`/${name}`, { head: stub, tags: [tagOf(signed(name))] });
+    const { page, context } = await sites.visit('/ada', { origin });
+    await say(await frameOf(page), 'The word of Ada');
+    const [second, bob] = [await context.newPage(), await context.newPage()];
+    await second.goto(`${origin}/ada`);
+    await (await frameOf(second)).getByText('The word of Ada').waitFor();
+    await bob.goto(`${origin}/bob`);
+    await say(await frameOf(bob), 'The word of Bob');
+    await identify(page, null);
+    for (const tab of [page, second]) await until(tab.frames()[1]!, `!document.body.innerText.includes('Ada')`);
+    await say(await frameOf(second), 'Hello');
+    t.match((await sessions())[0], { visitor_verified: false });
+    await say(await frameOf(bob), 'Bob stays');
+    t.match(await textOf(bob), /The word of Bob.*Bob stays/);
     await context.close();
   });
 }
