@@ -10,7 +10,7 @@ const cores = availableParallelism();
 const abreastMax = 3 * cores;
 
 /** A bound on jobs at a time: even idle ones hold memory and ports. */
-const idleAbreastMax = 6 * cores;
+const idleAbreastMax = 5 * cores;
 
 /** Seconds between two looks at the machine. */
 const lookSeconds = 1;
@@ -25,8 +25,12 @@ const trusted = 20;
 /** The load of a file is a mean: where the sums just fit two cores, a quarter of them stood idle. */
 const overcommitted = 1.25;
 
-/** Calls `look` with the number of cores that were idle since the last call; returns what ends it. */
+/**
+ * Calls `look` with the number of cores that were idle since the last call; returns what ends it. Where the system has
+ * more cores than this process may use, nobody knows which of them were idle.
+ */
 function watchIdleCores(look) {
+  if (cpus().length !== cores) return () => {};
   const idleMs = () => cpus().reduce((sum, { times }) => sum + times.idle, 0);
   let [at, before] = [performance.now(), idleMs()];
   const timer = setInterval(() => {
