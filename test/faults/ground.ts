@@ -86,12 +86,12 @@ export class Ground {
 
   /**
    * Starts a server on the store, only one at a time on the embedded store. It connects to Redis over `url`, if that is
-   * another route, and runs within a program if one is given.
+   * another route, and runs within a program if one is given. `command`: a program other than the built one.
    */
   async server(
     env: Readonly<Record<string, string>> = {},
     redisUrl = this.#url,
-    how: Pick<ServerOptions, 'within' | 'onOutput'> = {},
+    how: Pick<ServerOptions, 'within' | 'onOutput' | 'command'> = {},
   ): Promise<House> {
     const place: Record<string, string> =
       this.store === 'redis' ? { PARLEY_STORE: redisUrl! } : { PARLEY_STORE: 'lmdb:./data' };

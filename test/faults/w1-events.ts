@@ -5,6 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { House } from '../api/house.ts';
 import { sessionOf, transcriptOf } from '../api/talk.ts';
+import { patient } from '../run/speed.mjs';
 import { openReceiver, type Received, type Receiver } from '../webhook-receiver.ts';
 import type { Experiment, Trial } from './experiment.ts';
 import { Ground, lackingRedis, sealed } from './ground.ts';
@@ -18,9 +19,20 @@ interface Scene {
   readonly receiver: Receiver;
   /** The ends that are stored, by the sessions of all repetitions. */
   readonly ends: Map<string, readonly string[]>;
+  readonly waitMs: number;
 }
 
-export const eventForEachEnd: Experiment = {
+/** Longer than the lease of a dead process on a delivery, the sweep that finds it, and its attempt. */
+const waitMsMax = patient(150_000);
+
+export interface EventsOptions {
+  /** The program of the servers, if not the built one. */
+  readonly command?: string;
+  /** Milliseconds after which an event that has not come is missing. */
+  readonly waitMs?: number;
+}
+
+export const eventExperiment = ({ command, waitMs = waitMsMax }: EventsOptions = {}): Experiment => ({
   promise: 'W1',
   name: 'events',
   does: 'kill -9 of a process around the end of turns and sessions',
@@ -30,9 +42,10 @@ export const eventForEachEnd: Experiment = {
   async open(t, store) {
     const ground = await Ground.open(t, store);
     const receiver = await openReceiver(t);
-    let house = await ground.server();
+    const start = (): Promise<House> => ground.server({}, undefined, command === undefined ? {} : { command });
+    let house = await start();
     receiver.secret = (await told(house, '/webhooks', { url: receiver.url, events })).secret;
-    const scene: Scene = { ground, receiver, ends: new Map() };
+    const scene: Scene = { ground, receiver, ends: new Map(), waitMs };
     return async (trial) => {
       const refused = new Set<string>();
       receiver.answer = (id) => {
@@ -40,14 +53,16 @@ export const eventForEachEnd: Experiment = {
         refused.add(id);
         return trial.random.pick([500, null]);
       };
-      const victim = store === 'redis' ? await ground.server() : house;
+      const victim = store === 'redis' ? await start() : house;
       const sessions = await cut(trial, scene, victim);
-      if (store === 'lmdb') house = await ground.server();
+      if (store === 'lmdb') house = await start();
       for (const id of sessions) scene.ends.set(id, await endsOf(house, id));
       await check(trial, scene, sessions);
     };
   },
-};
+});
+
+export const eventForEachEnd = eventExperiment();
 
 /** Sessions whose turns and lives end about now; then the process is killed. */
 async function cut({ random }: Trial, { ground, receiver }: Scene, victim: House): Promise<string[]> {
@@ -94,15 +109,19 @@ const endOf = ({ status, stop_reason: reason }: { status: string; stop_reason: s
 
 const nameOf = ({ event: { data } }: Received): string => `${data['turn_id'] ?? 'session'} ${data['status']}`;
 
-async function check(trial: Trial, { receiver, ends }: Scene, sessions: readonly string[]): Promise<void> {
+async function check(trial: Trial, { receiver, ends, waitMs }: Scene, sessions: readonly string[]): Promise<void> {
   const eventsOf = (id: string): Received[] =>
     receiver.received.filter(({ event, answered }) => event.data['session_id'] === id && answered === 204);
   const missing = (): string[] =>
     sessions.flatMap((id) => {
       const names = eventsOf(id).map(nameOf);
-      return ends.get(id)!.filter((end) => !names.includes(end));
+      return ends.get(id)!.flatMap((end) => (names.includes(end) ? [] : [`${id}: the end ${end} has no event`]));
     });
-  await receiver.until(() => missing().length === 0);
+  const cut = new AbortController();
+  const waited = pause(waitMs, undefined, { signal: cut.signal }).catch(() => {});
+  await Promise.race([receiver.until(() => missing().length === 0), waited]);
+  cut.abort();
+  for (const problem of missing()) trial.must(false, problem);
   for (const id of sessions) trial.count('ends', ends.get(id)!.length);
   // Events of earlier repetitions too: one without an end may come later.
   for (const problem of problemsOf(receiver.received, ends)) trial.must(false, problem);

@@ -373,6 +373,20 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
         next('saveSession', [{ ...session, machine: { ...session.machine, state: 'open' } }, basis]),
     }),
   }),
+  'an event is stored as delivered, whatever its receiver has answered': () => ({
+    mode: 'shared',
+    breaks: ['events'],
+    steps: inSteps({
+      settleDelivery: (next, [step]) => next('settleDelivery', [{ ...step, status: 'delivered', nextAtMs: null }]),
+    }),
+  }),
+  'a lease on a delivery outlives its process': () => ({
+    mode: 'shared',
+    breaks: ['events'],
+    steps: inSteps({
+      claimDeliveries: (next, [step]) => next('claimDeliveries', [{ ...step, leaseUntilMs: step.nowMs + 1e9 }]),
+    }),
+  }),
   'a revoked key is never heard of': () => {
     const known = new Map<string, any>();
     return {

@@ -11,6 +11,7 @@ import { pastOf } from '../../src/turn/event-log.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
 import { checkCalls } from './calls.ts';
+import { checkEvents } from './events.ts';
 import { answeringOf, type History, type Said } from './history.ts';
 import { Oracle, type State } from './oracle.ts';
 import { grouped, type World } from './world.ts';
@@ -18,7 +19,7 @@ import { grouped, type World } from './world.ts';
 /**
  * Returns the violations, one line each with the rule first; none if all is well. `store` is the store after the run.
  */
-export async function check({ history, mode, seeds }: World, store: Store): Promise<string[]> {
+export async function check({ history, mode, seeds, scheduler }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
   for (const entry of history.entries) oracle.hear(entry);
   const wrong = [
@@ -29,6 +30,7 @@ export async function check({ history, mode, seeds }: World, store: Store): Prom
     ...checkTexts(oracle, history),
     ...checkCharges(oracle, history),
     ...(await checkCalls(oracle, history, store, seeds.workspaceId)),
+    ...(await checkEvents(oracle, history, store, { mode, seeds }, epochMs + scheduler.now)),
   ];
   const answers = new Answers(oracle, history, mode);
   for (const asked of history.asked) answers.check(asked);

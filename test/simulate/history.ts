@@ -97,11 +97,25 @@ export interface Reached {
   readonly atMs: number;
 }
 
+/** A request that has reached the receiver of webhooks. */
+export interface ReceivedEvent {
+  readonly host: string;
+  /** The delivery's id. */
+  readonly id: string;
+  readonly body: string;
+  readonly isSigned: boolean;
+  /** Whether its answer was 2xx. */
+  readonly isAccepted: boolean;
+}
+
 export class History {
   readonly entries: Entry[] = [];
   readonly asked: Asked[] = [];
   readonly said: Said[] = [];
   readonly reached: Reached[] = [];
+  readonly received: ReceivedEvent[] = [];
+  /** Deliveries that had a failed attempt. */
+  readonly refused = new Set<string>();
   /** Errors that the hosts logged. */
   readonly logged: string[] = [];
   /** When a host was killed, or ended. */
@@ -128,6 +142,11 @@ export class History {
     const { host, callId, turnId, name } = reached;
     this.reached.push({ ...reached, after: this.entries.length, atMs: this.#scheduler.now });
     this.note(`${host} calls ${name}: ${callId} of ${turnId}`);
+  }
+
+  receive(event: ReceivedEvent): void {
+    this.received.push(event);
+    this.note(`${event.host} delivers ${event.id}${event.isAccepted ? '' : ', refused'}: ${brief(event.body)}`);
   }
 
   died(host: string): void {

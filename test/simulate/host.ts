@@ -5,6 +5,7 @@ import { readConfig } from '../../src/base/config.ts';
 import { Host } from '../../src/host.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openMetrics } from '../../src/metrics/metrics.ts';
+import { Webhooks } from '../../src/operations/webhooks.ts';
 import { openPipeline, type Pipeline } from '../../src/http/pipeline.ts';
 import { Readiness } from '../../src/store/readiness.ts';
 import type { Services } from '../../src/conversation/services.ts';
@@ -18,12 +19,12 @@ import { visitorTokens } from '../../src/access/visitor-tokens.ts';
 import { Voices } from '../../src/providers/voice/voices.ts';
 import { VoiceProcesses } from '../../src/providers/voice/processes.ts';
 import { ModelHealth } from '../../src/assistant/model-health.ts';
-import { openVault } from '../../src/access/vault.ts';
 import { Gate, SimulatedClock } from './clock.ts';
 import { Disk } from './disk.ts';
 import { simulatedModel } from './model.ts';
 import type { Connection } from './network.ts';
 import { seededIds } from './random.ts';
+import { simulatedSending, vaultOf } from './receiver.ts';
 import { linkTo } from './server.ts';
 import { Speaker } from './speaker.ts';
 import { performOn, recorded, simulatedStore } from './store.ts';
@@ -96,7 +97,7 @@ export class SimulatedHost {
     );
     const host = new Host(store, clock, ids, log, turnMsMax);
     const models = new Map([['simulated', simulatedModel(this.#world, gate, name)]]);
-    const vault = openVault('a secret of thirty-two characters', ids);
+    const vault = vaultOf(ids);
     const failedAuthentications = new AddressThrottle(clock, limits.failedAuthenticationsPerMinute);
     const readiness = new Readiness(store, clock, log);
     const linkReads = new AddressThrottle(clock, limits.linkReadsPerMinute, { debt: false });
@@ -131,6 +132,10 @@ export class SimulatedHost {
       clock,
       metrics,
     });
+    // The time of a shared store holds for all its processes.
+    const time = mode === 'embedded' ? clock : this.#world.server.timeFor(clock);
+    const http = simulatedSending(this.#world, gate, name);
+    const webhooks = new Webhooks({ store, vault, http, clock: time, ids, log, metrics, tracer: null });
     const services: Services = {
       config: readConfig({}),
       oidc: null,
@@ -145,14 +150,14 @@ export class SimulatedHost {
       vault,
       modelHealth: new ModelHealth(clock),
       tools,
-      // The simulation sends no event.
-      webhooks: { wake() {}, stop: async () => {} },
+      webhooks,
       ...rest,
       ...voiced,
     };
     this.#life = { gate, clock, services, pipeline: openPipeline(services) };
     history.note(`${name} started`);
     void host.start();
+    if (this.#world.seeds.webhook !== null) webhooks.start();
     if (scheduler.random.chance(0.3)) void new Speaker(this.#world, name, { store, clock, ids }).run();
   }
 
@@ -231,6 +236,7 @@ export class SimulatedHost {
     if (life === null) return;
     life.services.draining = true;
     await life.services.host.turns.drain(3000, 2000);
+    if (this.#world.seeds.webhook !== null) await life.services.webhooks.stop(1000);
     if (this.#life !== life) return;
     life.services.host.close();
     await life.services.store.close();

@@ -16,6 +16,7 @@ import { epochMs } from './clock.ts';
 import { runFaults } from './faults.ts';
 import { History } from './history.ts';
 import { SimulatedHost } from './host.ts';
+import { simulatedWebhook, vaultOf } from './receiver.ts';
 import { Random, seededIds } from './random.ts';
 import { Scheduler } from './scheduler.ts';
 import { Server } from './server.ts';
@@ -84,14 +85,18 @@ async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions
   if (mode !== 'embedded') await world.server.open();
   const store = mode === 'embedded' ? new EmbeddedStore(rows) : world.server.store;
   if (mode === 'embedded') await store.open(epochMs);
-  world.seeds = await plant(store, random);
+  world.seeds = await plant(store, random, isHooked(bug, random));
   for (let number = 1; number <= (mode === 'embedded' ? 1 : random.between(2, 4)); number++)
     hosts.push(new SimulatedHost(world, `h${number}`));
   return world;
 }
 
+/** Bugs of other rules have no webhook: its traffic would change the seeds that find them. */
+const isHooked = (bug: Bug | null, random: Random): boolean =>
+  bug === null ? random.chance(0.8) : bug.breaks.includes('events');
+
 /** Creates the records that the console would have made before the first request. */
-async function plant(store: Store, random: Random): Promise<Seeds> {
+async function plant(store: Store, random: Random, hooked: boolean): Promise<Seeds> {
   const ids = seededIds(random, { now: () => epochMs - 60_000 });
   const workspaceId = ids.make('wks');
   const turnsInFlightMax = random.between(2, 4);
@@ -141,7 +146,9 @@ async function plant(store: Store, random: Random): Promise<Seeds> {
     await store.catalog.create('key', { id, ...rest, machine }, createdMove(machine, epochMs, nobody));
     keys.push({ id, text });
   }
-  return { workspaceId, turnsInFlightMax, assistantIds, briefId, keys };
+  const webhook = hooked ? simulatedWebhook(ids.make('whk'), workspaceId, createdAt, vaultOf(ids)) : null;
+  if (webhook !== null) await store.catalog.create('webhook', webhook);
+  return { workspaceId, turnsInFlightMax, assistantIds, briefId, keys, webhook };
 }
 
 const plantAssistant = (store: Store, made: Assistant): Promise<void> =>

@@ -58,6 +58,16 @@ export class Server {
     return epochMs + this.#world.scheduler.now;
   }
 
+  /** A process's clock with the server's time. */
+  timeFor(clock: Clock): Clock {
+    return {
+      now: () => this.nowMs,
+      monotonic: () => clock.monotonic(),
+      after: (delayMs, callback) => clock.after(delayMs, callback),
+      stop: () => {},
+    };
+  }
+
   get store(): Store {
     return this.#store;
   }
@@ -142,6 +152,11 @@ function byServersClock(verb: StepName, args: readonly any[], now: number, sendi
       return [args[0], args[1], until(args[2], args[3]), now];
     case 'takeOverTurn':
       return [args[0], args[1], (sending.untilMs ??= until(args[2], args[3])), now];
+    case 'saveSession':
+      return args[4] === undefined ? args : [...args.slice(0, 4), now, ...args.slice(5)];
+    case 'withdrawTurn':
+      return [{ ...step, nowMs: now }];
+    case 'overdueSessions':
     case 'orphans':
     case 'sweep':
       return [now, args[1]];

@@ -1,6 +1,7 @@
 /** The parts of a run: processes, clients, store, and the weather. */
 import type { Disk } from './disk.ts';
 import type { StepName } from '../../src/store/steps.ts';
+import type { Webhook } from '../../src/store/store.ts';
 import type { MemoryEngine } from '../../src/store/memory.ts';
 import type { Bug } from './bugs.ts';
 import type { History } from './history.ts';
@@ -134,6 +135,8 @@ export interface Seeds {
   /** Another, whose sessions last a few seconds; clients leave it alone until all has come to rest. */
   readonly briefId: string;
   readonly keys: readonly ClientKey[];
+  /** Null in a run without one. */
+  readonly webhook: Webhook | null;
 }
 
 export interface World {
