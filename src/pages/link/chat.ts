@@ -129,7 +129,7 @@ export class Chat {
     if (shut !== null)
       return {
         status: shut === 'asked' || shut.kind !== 'failed' ? 'loading' : 'over',
-        messages: this.#greeting(),
+        messages: nothing,
         approvals: nothing,
         trouble: shut === 'asked' ? null : shut,
         begun: false,
@@ -228,6 +228,8 @@ export class Chat {
   /** Resolves with the session, which is opened if needed, for calls other than a message. Rejects if opening fails. */
   async session(): Promise<string> {
     if (this.#session !== null) return this.#session;
+    // The reason is on the page already.
+    if (this.#options.admission.shut !== null) throw Object.assign(new Error(), { said: '' });
     const session = await this.parley.sessions.create({ visitor: this.#options.fields() });
     this.#open(session.id, this.#greeting());
     void this.#greet(session.id);

@@ -47,7 +47,9 @@ const sessions = async (): Promise<any[]> => (await house.ask('/sessions?limit=1
 t.test('a site signs in the visitors of its widget', { skip: whyNoBrowser }, async (t) => {
   const sites = await openSites(t, house);
   const fields = ['name', 'topic'].map((name) => ({ name, label: name, type: 'text', required: name === 'name' }));
-  const link = { greeting: 'Good day.', origins: ['*'] };
+  const voice = { voice: { provider: 'synthetic', name: 'audio_ms=200' } };
+  const channels = { voice: true, link: true, widget: true };
+  const link = { greeting: 'Good day.', origins: ['*'], channels, ...voice };
   const assistant = await linked(house, 'widget', { ...link, name: 'tokens=2,delay_ms=0,text=confidence' });
   const secretOf = async ({ id }: { id: string }): Promise<string> =>
     (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/link/identity`, { method: 'POST' })).json
@@ -232,6 +234,7 @@ async function refusals(t: Test, sites: Sites): Promise<void> {
       const frame = await frameOf(page);
       await frame.getByText(unconfirmed).waitFor();
       t.equal(await frame.locator('#message').isVisible(), false);
+      t.equal(await frame.locator('#page button:visible').count(), 1, 'there is a button that closes it, and no other');
       await until(page, 'errors.length === 1');
       t.same(await page.evaluate('errors'), ['invalid_token']);
       t.equal(linesOf(visitor).length, 1);
