@@ -1,10 +1,14 @@
 /** `parley sessions` */
 import { Option, type Command } from 'commander';
-import type { List, Message, Session } from '../client/types.ts';
+import { Parley } from '../client/parley.ts';
+import type { List, Message, Session, SessionEvent } from '../client/types.ts';
+import { wholeNumber } from './arguments.ts';
 import {
   addConnectionOptions,
   inWorkspace,
   moreLine,
+  operatorToken,
+  serverUrl,
   addPageOptions,
   pageQuery,
   type ConnectionOptions,
@@ -13,7 +17,7 @@ import {
 import { segment } from './console-client.ts';
 import { addErase } from './erasing.ts';
 import type { Io } from './io.ts';
-import { fields, oneLine, printable, table, time } from './output.ts';
+import { fields, oneLine, print, printable, table, time } from './output.ts';
 
 interface ListOptions extends ConnectionOptions, PageOptions {
   readonly assistant?: string;
@@ -38,6 +42,18 @@ export function registerSessions(program: Command, io: Io): void {
       .description('show a session and its transcript; with --json as {"session", "transcript"}')
       .argument('<id>'),
   ).action(show(io));
+  addConnectionOptions(
+    sessions
+      .command('follow')
+      .description('print the messages and turns of a session as they happen, until it ends')
+      .argument('<id>'),
+  )
+    .option(
+      '--after <number>',
+      'begin after this event; 0 for all events (default: from now on)',
+      wholeNumber(0, 2 ** 53 - 1),
+    )
+    .action(follow(io));
   addErase(sessions, io, 'sessions', 'erase a session with all that it holds; this cannot be undone');
 }
 
@@ -45,7 +61,30 @@ const examples = `
 Examples:
   parley sessions list --assistant demo --status open
   parley sessions show ses_01jm3k4q8z9v5x7w2r6t0y1n3b
+  parley sessions follow ses_01jm3k4q8z9v5x7w2r6t0y1n3b --after 0
   parley sessions erase ses_01jm3k4q8z9v5x7w2r6t0y1n3b`;
+
+interface FollowOptions extends ConnectionOptions {
+  readonly after?: number;
+}
+
+/** Follows over cuts of the connection: each event is a line, of JSON with `--json`. */
+const follow =
+  (io: Io) =>
+  (id: string, options: FollowOptions): Promise<void> =>
+    inWorkspace(io, options, async ({ workspace }) => {
+      const url = `${serverUrl(options, io.env)}/console/api${workspace}`;
+      const parley = new Parley({ url, key: operatorToken(options, io.env) });
+      const events = parley.sessions.events(id, { after: options.after ?? null });
+      for await (const event of events)
+        print(io, options.json ? JSON.stringify({ number: events.cursor, ...event }) : renderEvent(event));
+    });
+
+function renderEvent(event: SessionEvent): string {
+  if (event.type === 'message.created') return renderMessage(event.message);
+  if (event.type === 'turn.started') return `turn ${event.turn_id} started`;
+  return event.type === 'turn.ended' ? `turn ${event.turn_id} ${event.status}` : `session ${event.status}`;
+}
 
 const list =
   (io: Io) =>
@@ -106,11 +145,13 @@ function renderOne({ session, transcript }: Shown): string {
     ['expires', time(session.expires_at)],
     ['ended', time(session.ended_at)],
   ]);
-  const messages = transcript.data.map((message) => {
-    const text = printable(message.content).replace(/^/gm, '  ');
-    return `${time(message.created_at)}  ${oneLine(message.role)}${ending(message)}\n${text}`;
-  });
+  const messages = transcript.data.map(renderMessage);
   return [head, ...(messages.length === 0 ? ['No messages yet.'] : messages)].join('\n\n');
+}
+
+function renderMessage(message: Message): string {
+  const text = printable(message.content).replace(/^/gm, '  ');
+  return `${time(message.created_at)}  ${oneLine(message.role)}${ending(message)}\n${text}`;
 }
 
 const lines = (values: Readonly<Record<string, unknown>>): string =>

@@ -8,6 +8,7 @@ import { AwaitablePages, given, Pages } from './pages.ts';
 import { Requester, type CallOptions, type OnceOptions, type Retry } from './requester.ts';
 import type { SocketClass } from './socket.ts';
 import type { Speech } from './speech.ts';
+import { SessionEvents, type SessionEventsOptions } from './session-events.ts';
 import { Transcription, type TranscribeOptions } from './transcription.ts';
 import { abortTurn, rateTurn, sendMessage, sessionPath, Turn, unrateTurn, type TurnOptions } from './turn.ts';
 import type {
@@ -195,6 +196,13 @@ class SessionsResource {
   /** Oldest first. */
   transcript(id: string, query: PageQuery & CallOptions = {}, options: CallOptions = {}): Pages<Message> {
     return new Pages(this.#requester, `${sessionPath(id)}/transcript`, { ...query, ...options });
+  }
+
+  /**
+   * The events of the session from now on, or from `after` on, until it ends. No request is sent before they are read.
+   */
+  events(id: string, options: SessionEventsOptions = {}): SessionEvents {
+    return new SessionEvents(this.#requester, id, options);
   }
 
   /**

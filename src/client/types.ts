@@ -376,3 +376,10 @@ export type TurnEvent =
       usage: { input_tokens: number; output_tokens: number; cached_input_tokens: number };
     }
   | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };
+
+/** An event of a session: its number is the `cursor` of the iteration. */
+export type SessionEvent =
+  | { type: 'message.created'; message: Message }
+  | { type: 'turn.started'; turn_id: string; message_id: string }
+  | { type: 'turn.ended'; turn_id: string; status: 'completed' | 'aborted' | 'failed' }
+  | { type: 'session.ended'; status: 'ended' | 'expired' };

@@ -158,6 +158,11 @@ export class SessionReader {
     return none;
   }
 
+  /** The number of the event read last; where it begins, before the first. */
+  get position(): number {
+    return this.#position;
+  }
+
   get isClosed(): boolean {
     return this.#leave === null;
   }

@@ -58,6 +58,7 @@ t.test(edge, async (t) => {
   await t.test('an erased session ends its stream', (t) => erased(t, house));
   await t.test('five streams of a session may be open, and a place is free once one is left', (t) => places(t, house));
   await t.test('a session of another key, of another workspace or unknown is refused', (t) => strangers(t, house));
+  await t.test('a visitor follows their own session, and no other', (t) => visitors(t, house));
   await t.test('a long message arrives whole at a client that reads slowly', (t) => long(t, house));
 });
 
@@ -259,4 +260,23 @@ async function long(t: Test, house: House): Promise<void> {
   const events = await wholeOf(house, id);
   t.equal(events[2]!.data.content, text);
   t.equal(events.length, 5);
+}
+
+async function visitors(t: Test, house: House): Promise<void> {
+  const slug = `stream-${edge}`;
+  const channels = { voice: false, link: true, widget: false };
+  const fields = { channels, link: { slug, limits: {}, origins: [] }, greeting: 'Welcome' };
+  await synthetic(house, 'tokens=1', fields);
+  const visit = async () =>
+    (await house.ask(`/p/${slug}/visitors`, { key: null, body: { channel: 'link' } })).json.token as string;
+  const [own, other] = [await visit(), await visit()];
+  const at = `/p/${slug}/sessions`;
+  const { id } = (await house.ask(at, { key: own, body: {} })).json;
+  const stream = await house.stream(`${at}/${id}/events?after=0`, { key: own });
+  t.equal(stream.headers.get('x-ratelimit-limit'), null);
+  await (await house.stream(`${at}/${id}/chat`, { key: own, body: { message: 'Hello' } })).rest();
+  t.equal(short(await take(stream, 5)).at(-1), '5 turn.ended completed');
+  refused(t, await house.ask(`${at}/${id}/events`, { key: other }), 404, 'session_not_found');
+  refused(t, await house.ask(`${at}/${id}/events`, { key: null }), 401, 'invalid_token');
+  stream.leave();
 }

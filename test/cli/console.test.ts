@@ -412,6 +412,42 @@ t.test('sessions: the list with its filters, and one with its whole transcript',
   t.strictSame(JSON.parse(json.stdout), { session, transcript: list(message, cut) });
 });
 
+t.test('sessions follow prints the events of a session until it ends, over a cut', async (t) => {
+  const stream = (...events: readonly [number, string, object][]) =>
+    events.map(([number, name, data]) => `event: ${name}\nid: ${number}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+  const message = { role: 'user', content: 'Hello', status: 'completed', created_at: 1767225600 };
+  const turn_id = id('turn', 'a');
+  const server = await fakeServer(t, {
+    ...workspaceRoutes,
+    [`GET ${inWorkspace}/sessions/${session.id}/events`]: ({ query }, response) =>
+      void response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(
+          query['after'] === '0'
+            ? stream([1, 'message.created', message], [2, 'turn.started', { turn_id, message_id: id('msg', 'a') }])
+            : stream([3, 'turn.ended', { turn_id, status: 'completed' }], [4, 'session.ended', { status: 'ended' }]),
+        ),
+  });
+  const { env } = server;
+  const followed = await run(['sessions', 'follow', session.id, '--after', '0'], { env });
+  t.equal(
+    followed.stdout,
+    `2026-01-01 00:00:00Z  user\n  Hello\nturn ${turn_id} started\nturn ${turn_id} completed\nsession ended\n`,
+  );
+  t.equal(server.received.at(-1)!.query['after'], '2');
+  const json = await run(['sessions', 'follow', session.id, '--after', '2', '--json'], { env });
+  t.strictSame(
+    json.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+    [
+      { number: 3, type: 'turn.ended', turn_id, status: 'completed' },
+      { number: 4, type: 'session.ended', status: 'ended' },
+    ],
+  );
+});
+
 t.test('an erasure prints its receipt', async (t) => {
   const receipt = { object: 'erasure', at: 1767225600, sessions: 1, messages: 2, turns: 3, feedback: 1, tests: 0 };
   const none = { ...receipt, sessions: 0, messages: 0, turns: 0, feedback: 0 };

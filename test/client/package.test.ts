@@ -41,7 +41,7 @@ async function loaded(name: string, seen = new Set<string>()): Promise<Set<strin
 const zipped = (code: string): number => gzipSync(code, { level: 9 }).length;
 
 t.test(
-  'the main entry is at most 8.25 KB gzipped in an application that is minified, with all that it loads; 10 KB as it is',
+  'the main entry is at most 8.75 KB gzipped in an application that is minified, with all that it loads; 10.75 KB as it is',
   async (t) => {
     let [asItIs, minified] = [0, 0];
     for (const name of await loaded('index.js')) {
@@ -49,8 +49,8 @@ t.test(
       asItIs += zipped(code);
       minified += zipped((await transform(code, { minify: true, format: 'esm', target: 'es2022' })).code);
     }
-    t.ok(minified <= 8448, `${minified} bytes minified`);
-    t.ok(asItIs <= 10_240, `${asItIs} bytes as it is`);
+    t.ok(minified <= 8960, `${minified} bytes minified`);
+    t.ok(asItIs <= 11_008, `${asItIs} bytes as it is`);
   },
 );
 

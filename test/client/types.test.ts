@@ -20,6 +20,9 @@ type Same<A, B> = (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T exten
 type View<S extends TSchema> = Static<S>;
 /** Queries and events carry the same names; `type` beside the data says which event it is. */
 type EventOf<Name extends keyof typeof wire.events> = { type: Name } & View<(typeof wire.events)[Name]>;
+type SessionEventOf<Name extends keyof typeof wire.sessionEvents> = { type: Name } & View<
+  (typeof wire.sessionEvents)[Name]
+>;
 type Code = (typeof errors)[keyof typeof errors]['code'];
 
 /** Each of these is `true` by its type, or the compiler refuses the file. */
@@ -69,6 +72,10 @@ const same: {
     | EventOf<'turn.completed'>
     | EventOf<'turn.aborted'>
   >;
+  readonly SessionEvent: Same<
+    Exclude<client.SessionEvent, { type: 'message.created' }>,
+    SessionEventOf<'turn.started'> | SessionEventOf<'turn.ended'> | SessionEventOf<'session.ended'>
+  >;
   readonly CallToken: Same<CallToken, View<typeof wire.CallTokenView>>;
   readonly CallSettings: Same<CallSettings, Omit<wire.CallQuery, 'token'>>;
   readonly ErrorCode: Same<client.ErrorCode, Code>;
@@ -96,6 +103,7 @@ const same: {
   NewVisitorTranscription: true,
   TranscriptionMessage: true,
   TurnEvent: true,
+  SessionEvent: true,
   CallToken: true,
   CallSettings: true,
   ErrorCode: true,

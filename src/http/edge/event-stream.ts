@@ -22,3 +22,6 @@ export const eventFrame = (event: string, id: string | number, data: string): st
  * A comment line, which a client ignores: it shows that the stream is alive, or sends a head before the first event.
  */
 export const comment = (text: string): string => `: ${text}\n\n`;
+
+/** Sends where a stream begins: no event, but the `Last-Event-ID` that it resumes with before the first. */
+export const startFrame = (id: string | number): string => `id: ${id}\n\n`;

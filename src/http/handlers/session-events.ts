@@ -9,7 +9,7 @@ import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
 import { endsInHalf } from '../../base/text.ts';
 import type { SessionEvent, SessionReader } from '../../turn/session-stream.ts';
-import { comment, eventFrame, eventStreamHeaders } from '../edge/event-stream.ts';
+import { comment, eventFrame, eventStreamHeaders, startFrame } from '../edge/event-stream.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import { cursorOf } from './cursor.ts';
 
@@ -67,7 +67,7 @@ class SessionSink {
     this.#reader.onClose = () => this.#drained();
     const undrain = this.#services.host.feed.whenDraining(() => this.#reader.close());
     try {
-      this.#isBlocked = !this.#outlet.write(comment(''));
+      this.#isBlocked = !this.#outlet.write(startFrame(this.#reader.position));
       for (;;) {
         this.#rest();
         const events = await this.#reader.next();
