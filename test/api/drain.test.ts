@@ -192,3 +192,25 @@ t.test('a connection that is kept open does not hold the end up', async (t) => {
   await (await say(house, session.id)).rest();
   t.same(await house.stop(), { code: 0, signal: null });
 });
+
+for (const edge of edges) {
+  t.test(`${edge}: the streams of sessions are closed at once, and new ones are refused`, async (t) => {
+    const house = await openHouse(t, {
+      env: { PARLEY_STORE: 'lmdb:./data', PARLEY_EDGE: edge, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' },
+    });
+    let upstream: ServerResponse | undefined;
+    const { assistant } = await onProvider(t, house, (response) => answering((upstream = response), 'one'));
+    const { id, stream } = await begin(house, assistant.id);
+    const events = await house.stream(`/sessions/${id}/events?after=0`);
+    t.equal((await events.next())!.event, 'message.created');
+    t.equal((await events.next())!.event, 'turn.started');
+    const ended = house.stop();
+    t.same(await events.rest(), [], 'without an end of the session');
+    const refusal = await house.ask(`/sessions/${id}/events`);
+    refused(t, refusal, 503, 'api_error');
+    t.match(refusal.headers.get('retry-after'), /^[1-9]\d*$/);
+    upstream!.end(delta('', 'stop') + done);
+    t.equal(textOf(await stream.rest()), 'one');
+    await ended;
+  });
+}
