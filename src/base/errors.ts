@@ -42,6 +42,7 @@ export const errors = {
 
   route_not_found: row('route_not_found', 404, 'not_found', 'No such path, or the path does not have this method.'),
   assistant_not_found: row('assistant_not_found', 404, 'not_found', 'No such assistant.'),
+  version_not_found: row('version_not_found', 404, 'not_found', 'No such version of the assistant.'),
   session_not_found: row('session_not_found', 404, 'not_found', 'No such session.'),
   turn_not_found: row('turn_not_found', 404, 'not_found', 'No such turn.'),
   model_not_found: row('model_not_found', 404, 'not_found', 'No such model.'),

@@ -172,6 +172,7 @@ export const limits = {
   descriptionCharactersMax: 2000,
   feedbackCharactersMax: 1000,
   versionNoteCharactersMax: 500,
+  versionNumberMax: 999_999_999,
   modelFallbacksMax: 2,
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,

@@ -1,7 +1,7 @@
 /** `parley assistants` */
 import type { Command } from 'commander';
 import type { List } from '../client/types.ts';
-import type { ConsoleAssistantView } from '../wire/wire.ts';
+import type { ConsoleAssistantView, VersionChangesView, VersionView } from '../wire/wire.ts';
 import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
 import {
   addConnectionOptions,
@@ -38,6 +38,18 @@ export function registerAssistants(program: Command, io: Io): void {
   for (const [verb, description] of changes) {
     addConnectionOptions(addCommand(assistants, verb, description)).action(change(io, verb));
   }
+  addConnectionOptions(addCommand(assistants, 'versions', 'list the newest versions')).action(versions(io));
+  addConnectionOptions(
+    addCommand(assistants, 'changes', 'compare a version with another one')
+      .argument('<version>', 'its number')
+      .option('--from <version>', 'a number, or draft; default: the version before'),
+  ).action(versionChanges(io));
+  addConnectionOptions(
+    addCommand(assistants, 'rollback', 'make an earlier version current').option(
+      '--version <number>',
+      'default: the one that was current before',
+    ),
+  ).action(rollback(io));
   addConnectionOptions(addCommand(assistants, 'delete', 'delete an assistant')).action(remove(io));
 }
 
@@ -59,6 +71,8 @@ Examples:
   parley assistants update support --tool Orders --tool-rounds-max 4
   parley assistants update support --voice --voice-id rms
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
+  parley assistants changes support 4 --from draft
+  parley assistants rollback support
   parley assistants disable support`;
 
 const list =
@@ -138,6 +152,45 @@ const change =
       );
     });
 
+const versions =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const path = `${await pathOf(connection, selector)}/versions`;
+      connection.show(await connection.client.get<List<VersionView>>(path), renderVersions);
+    });
+
+const versionChanges =
+  (io: Io) =>
+  (selector: string, version: string, options: ConnectionOptions & { from?: string }): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const path = `${await pathOf(connection, selector)}/versions/${segment(version)}/changes`;
+      connection.show(await connection.client.get<VersionChangesView>(path, { from: options.from }), ({ data }) =>
+        data.length === 0
+          ? 'No differences.'
+          : data.map((one) => `${one.path}: ${JSON.stringify(one.before)} -> ${JSON.stringify(one.after)}`).join('\n'),
+      );
+    });
+
+const rollback =
+  (io: Io) =>
+  (selector: string, options: ConnectionOptions & { version?: string }): Promise<void> => {
+    const version = options.version === undefined ? undefined : Number(options.version);
+    if (version !== undefined && !(Number.isInteger(version) && version > 0))
+      throw new UsageFailure('--version must be the number of a version.');
+    return inWorkspace(io, options, async (connection) => {
+      const answer = await connection.client.post<ConsoleAssistantView>(
+        `${await pathOf(connection, selector)}/rollback`,
+        version === undefined ? {} : { version },
+      );
+      connection.show(
+        answer,
+        (assistant) =>
+          `New sessions of "${oneLine(assistant.name)}" (${assistant.id}) get version ${assistant.version}.`,
+      );
+    });
+  };
+
 const remove =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
@@ -189,6 +242,19 @@ function renderList(assistants: List<ConsoleAssistantView>): string {
     time(one.updated_at),
   ]);
   return table(columns, rows) + moreLine(assistants);
+}
+
+function renderVersions(list: List<VersionView>): string {
+  if (list.data.length === 0) return 'No versions.';
+  const columns = [{ title: 'VERSION' }, { title: 'STATE' }, { title: 'CREATED' }, { title: 'BY' }, { title: 'NOTE' }];
+  const rows = list.data.map((one) => [
+    String(one.number),
+    one.state,
+    time(one.created_at),
+    oneLine(one.created_by?.name ?? ''),
+    oneLine(one.note ?? ''),
+  ]);
+  return table(columns, rows) + moreLine(list);
 }
 
 const versionOf = ({ version, draft }: ConsoleAssistantView): string =>

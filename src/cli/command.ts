@@ -60,6 +60,8 @@ function commandOf(io: Io): Command {
   const program = new Command('parley')
     .description('An actor runtime for conversations.')
     .version(about.version, '--version', 'print the version')
+    // `--version` behind a subcommand is the subcommand's own.
+    .enablePositionalOptions()
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help of a command')
     .exitOverride()

@@ -23,6 +23,7 @@ export type ErrorCode =
   | 'role_not_permitted'
   | 'route_not_found'
   | 'assistant_not_found'
+  | 'version_not_found'
   | 'session_not_found'
   | 'turn_not_found'
   | 'model_not_found'

@@ -6,9 +6,10 @@ import {
   type AssistantOutcome,
 } from '../../machines/assistant.ts';
 import type { Clock } from '../base/clock.ts';
-import type { ErrorName } from '../base/errors.ts';
+import { Failure, type ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
+import { versionId } from '../store/records/versions.ts';
 import type { Assistant, AssistantVersion, Cause, Store } from '../store/store.ts';
 import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
@@ -205,6 +206,46 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
     );
   }
 
+  /**
+   * Makes an earlier version current: the given one, or the newest older one that was current before. The draft stays as
+   * it is. Throws 404 `version_not_found` if no such version is stored.
+   */
+  rollBack(
+    workspaceId: string,
+    id: string,
+    number: number | null,
+    at: number,
+    cause: Cause = nobody,
+  ): Promise<AssistantActor | null> {
+    return this.change(
+      workspaceId,
+      id,
+      async ({ record: before }) => {
+        const { record, made } = this.#withFirst(before, before, await this.#draftOf(before));
+        const { release } = record;
+        if (release == null) throw new Failure('version_not_found');
+        const target = number ?? release.earlier.findLast((earlier) => earlier < release.current);
+        if (target === release.current) return { record, made };
+        const stored =
+          target === undefined
+            ? null
+            : await this.options.catalog.read('assistant_version', workspaceId, versionId(id, target));
+        if (stored === null) throw new Failure('version_not_found');
+        const { number: current, digest } = stored.record;
+        const earlier = [...new Set([...release.earlier, release.current])].toSorted((one, other) => one - other);
+        return {
+          record: {
+            ...record,
+            updatedAt: at,
+            release: { ...release, current, digest, earlier: earlier.slice(-earlierVersionsMax) },
+          },
+          made,
+        };
+      },
+      cause,
+    );
+  }
+
   /** Stores the version that an assistant from before versions existed is on, before one of its tools is changed. */
   async keepVersion({ workspaceId, id }: Assistant): Promise<void> {
     await this.change(workspaceId, id, async ({ record }) =>
@@ -241,7 +282,12 @@ function withNext(
   const release = record.release ?? null;
   if (release?.digest === draftDigest(record, draft)) return { record };
   const next = versionOf(record, draft, { number: (release?.newest ?? 0) + 1, ...made });
-  const earlier = release === null ? [] : [...release.earlier, release.current].slice(-earlierVersionsMax);
+  const earlier =
+    release === null
+      ? []
+      : [...new Set([...release.earlier, release.current])]
+          .toSorted((one, other) => one - other)
+          .slice(-earlierVersionsMax);
   return {
     record: {
       ...record,

@@ -102,7 +102,7 @@ const definitionOf = ({
 });
 
 /** The part of a tool that a version contains: its address, its limits and the functions that a model is offered. */
-const definitionView = (tool: Tool) => ({
+export const definitionView = (tool: VersionedTool) => ({
   id: tool.id,
   url: tool.url,
   timeout_seconds: tool.timeoutSeconds,

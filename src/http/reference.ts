@@ -112,6 +112,7 @@ export function pathParameter(
     .slice(0, path.indexOf(`/{${name}}`))
     .split('/')
     .at(-1)!;
+  if (name === 'n') return { description: "The version's number.", example: '1' };
   const kind = kinds[before];
   if (kind === undefined) return {};
   const example = isLink(path) ? visitorIds[kind] : undefined;

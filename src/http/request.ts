@@ -83,6 +83,7 @@ export const pathParameters = [
   'turn_id',
   'visitor_id',
   'delivery_id',
+  'n',
   'kind',
   'slug',
   'file',

@@ -19,6 +19,7 @@ export * from './link.ts';
 export * from './people.ts';
 export * from './sign-in.ts';
 export * from './history.ts';
+export * from './versions.ts';
 export * from './webhooks.ts';
 
 /** Characters of a client's own name for a field that a message shows. */

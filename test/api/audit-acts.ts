@@ -174,6 +174,25 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
   'PATCH /workspaces/{w}/assistants/{id}': [['update assistant'], ofAssistant('', { name: 'Renamed' })],
   'DELETE /workspaces/{w}/assistants/{id}': [['delete assistant'], ofAssistant('')],
   'POST /workspaces/{w}/assistants/{id}/publish': [['publish assistant'], ofAssistant('/publish', {})],
+  'POST /workspaces/{w}/assistants/{id}/versions/{n}/restore': [
+    ['restore assistant'],
+    async (scene) => {
+      const { id } = await scene.assistant();
+      const path = `${scene.inside}/assistants/${id}`;
+      await scene.post(`${path}/publish`);
+      await scene.house.console(path, { method: 'PATCH', body: { greeting: 'Changed' } });
+      return at(`${path}/versions/1/restore`, {});
+    },
+  ],
+  'POST /workspaces/{w}/assistants/{id}/rollback': [
+    ['rollback assistant'],
+    async (scene) => {
+      const { id } = await scene.assistant();
+      await scene.post(`${scene.inside}/assistants/${id}/publish`);
+      await scene.house.revise(id, { greeting: 'Changed' });
+      return at(`${scene.inside}/assistants/${id}/rollback`, {});
+    },
+  ],
   'POST /workspaces/{w}/assistants/{id}/unpublish': [
     ['unpublish assistant'],
     ofAssistant('/unpublish', {}, ['publish']),

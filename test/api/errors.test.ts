@@ -152,6 +152,7 @@ const cases: Record<ErrorName, Case | string> = {
   },
   role_not_permitted: 'it is met with a role other than the operator token: roles.test.ts covers it',
   draft_changed: 'the console alone answers it: drafts.test.ts covers it',
+  version_not_found: 'the console alone answers it: rollback.test.ts covers it',
   route_not_found: { refusal: refusals.noRoute, ask: ({ house }) => house.ask('/nowhere') },
   assistant_not_found: { refusal: refusals.noAssistant, ask: ({ house }) => house.ask('/assistants/asst_none') },
   session_not_found: { refusal: refusals.noSession, ask: ({ house }) => house.ask('/sessions/ses_none') },

@@ -60,6 +60,11 @@ POST /p/{slug}/transcription-tokens
 POST /p/{slug}/call-tokens
 POST /p/{slug}/speech
 POST /console/api/workspaces/{w}/assistants/{id}/preview
+GET /console/api/workspaces/{w}/assistants/{id}/versions
+GET /console/api/workspaces/{w}/assistants/{id}/versions/{n}
+GET /console/api/workspaces/{w}/assistants/{id}/versions/{n}/changes
+POST /console/api/workspaces/{w}/assistants/{id}/versions/{n}/restore
+POST /console/api/workspaces/{w}/assistants/{id}/rollback
 GET /console/api/workspaces/{w}/assistants/{id}/link
 POST /console/api/workspaces/{w}/assistants/{id}/link/identity
 DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity

@@ -260,6 +260,13 @@ const story = [
     `POST ${inWorkspace}/webhooks/{id}/deliveries/{delivery_id}/retry`,
   ],
   ...[
+    'GET /versions',
+    'GET /versions/{n}',
+    'GET /versions/{n}/changes',
+    'POST /versions/{n}/restore',
+    'POST /rollback',
+  ].map((one) => one.replace(' ', ` ${inWorkspace}/assistants/{id}`)),
+  ...[
     'sessions/{id}',
     'visitors/{visitor_id}',
     'assistants/{id}',
@@ -318,6 +325,13 @@ function compare(t: Test, name: string, example: unknown, answer: Answer, names:
     return void t.same(
       (example as string).match(/^#.+$|^\w+/gm)!.filter((line) => !answer.text.includes(line)),
       [],
+      name,
+    );
+  // Values of any type.
+  if (name.endsWith('/changes'))
+    return void t.same(
+      Object.keys(answer.json.data[0]).sort(),
+      Object.keys((example as { data: object[] }).data[0]!).sort(),
       name,
     );
   // Excerpts.

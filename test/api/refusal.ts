@@ -139,6 +139,7 @@ export const refusals = {
   roleNotPermitted: row(403, 'role_not_permitted', 'Your role does not permit this.'),
   notPermitted: row(403, 'assistant_not_permitted', 'The API key may not use this assistant.'),
   noAssistant: row(404, 'assistant_not_found', 'No such assistant.'),
+  noVersion: row(404, 'version_not_found', 'No such version of the assistant.'),
   noSession: row(404, 'session_not_found', 'No such session.'),
   noTurn: row(404, 'turn_not_found', 'No such turn.'),
   notPublished: row(409, 'assistant_not_published', 'The assistant is not published.'),

@@ -155,6 +155,7 @@ const filled = (
     .replace('{w}', workspace)
     .replace('{turn_id}', turn)
     .replace('{delivery_id}', delivery)
+    .replace('{n}', '1')
     .replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
 };
 

@@ -25,6 +25,7 @@ const elsewhere = [
   'message_too_long',
   'role_not_permitted',
   'draft_changed',
+  'version_not_found',
 ];
 
 export async function documents(t: Test, house: House): Promise<void> {

@@ -142,6 +142,11 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /console/api/workspaces/{w}/assistants/{id}/link/identity': nothing,
     'DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/publish': nothing,
+    'GET /console/api/workspaces/{w}/assistants/{id}/versions': null,
+    'GET /console/api/workspaces/{w}/assistants/{id}/versions/{n}': null,
+    'GET /console/api/workspaces/{w}/assistants/{id}/versions/{n}/changes': null,
+    'POST /console/api/workspaces/{w}/assistants/{id}/versions/{n}/restore': nothing,
+    'POST /console/api/workspaces/{w}/assistants/{id}/rollback': () => ({ version: 1 }),
     'POST /console/api/workspaces/{w}/assistants/{id}/unpublish': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/disable': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/enable': nothing,
@@ -245,6 +250,7 @@ function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time:
           : ids.turns,
     )
     .replace('{delivery_id}', ids.deliveries)
+    .replace('{n}', '1')
     .replace('{kind}', 'session')
     .replace('{file}', `nothing-${time}.js`)
     .replace('{path*}', `nothing/${time}`)

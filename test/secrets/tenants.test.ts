@@ -128,6 +128,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
+  'POST /console/api/workspaces/{w}/assistants/{id}/rollback': { body: () => ({ version: 1 }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/publish': { body: () => ({ note: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },
@@ -168,7 +169,7 @@ function modelOf({ credential, voiceCredential, tool }: Ids): object {
 
 function positionsOf(route: Route): Position[] {
   // Machines and sign-ins are the installation's.
-  const named = [...route.path.matchAll(/(\w+)\/\{(\w+)\}/g)].filter(
+  const named = [...route.path.replace('{n}', '1').matchAll(/(\w+)\/\{(\w+)\}/g)].filter(
     ([, segment]) => segment !== 'machines' && segment !== 'ins',
   );
   const inPath = named.map(([, segment, name]): Position => ({ in: 'path', name: name!, kind: kinds[segment!]! }));
@@ -201,7 +202,9 @@ async function send(
       (Object.keys(ours.ids) as (keyof Ids)[]).map((kind) => [kind, (has(where, kind) ? other : ours.ids)[kind]]),
     ) as unknown as Ids;
   const inPath = mixed('path');
-  const path = route.path.replace(/(\w+)\/\{\w+\}/g, (_, segment: string) => `${segment}/${inPath[kinds[segment]!]}`);
+  const path = route.path
+    .replace('{n}', '1')
+    .replace(/(\w+)\/\{\w+\}/g, (_, segment: string) => `${segment}/${inPath[kinds[segment]!]}`);
   const query = positions.filter((one) => one.in === 'query').map(({ name, kind }) => `${name}=${other[kind]}`);
   const body = bodies[nameOf(route)]?.body(mixed('body'));
   if (route.body !== null && body === undefined) throw new Error(`${nameOf(route)} wants a body`);

@@ -15,6 +15,7 @@ import { deskRoutes } from './desk.ts';
 import { erasureRoutes } from './erasures.ts';
 import { peopleRoutes } from './people.ts';
 import { toolRoutes } from './tools.ts';
+import { versionRoutes } from './versions.ts';
 import { webhookRoutes } from './webhooks.ts';
 import { json, nothingLeft, open, operator } from './row.ts';
 import { assistantHistory, keyHistory, sessionHistory, turnHistory } from '../console/history.ts';
@@ -98,6 +99,7 @@ export const consoleRoutes: readonly Route[] = [
   ...signInRoutes,
   ...toolRoutes,
   ...webhookRoutes,
+  ...versionRoutes,
   operator('GET', '/console/api/workspaces', 'workspaces.read', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,

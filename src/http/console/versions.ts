@@ -1,0 +1,144 @@
+/** `/console/api/workspaces/{w}/assistants/{id}/versions`, and a rollback to one of them (contract 20). */
+import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
+import { definitionView, toolsOf, versionedSettingsView } from '../../host/draft.ts';
+import { isUnversioned } from '../../host/versions.ts';
+import { changesOf } from '../../store/parts/audit.ts';
+import { withSettings } from '../../store/records/settings.ts';
+import { isDeleted } from '../../store/records/tools.ts';
+import { versionId } from '../../store/records/versions.ts';
+import type { Assistant, AssistantVersion, Page, PageRequest, Tool, VersionedTool } from '../../store/store.ts';
+import type { RollbackBody, VersionChangesQuery } from '../../wire/wire.ts';
+import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
+import type { Reply } from '../request.ts';
+import { audited } from './audit.ts';
+import { causeByOperator, nowSeconds, present, reachPathAssistant, type ConsoleRequest } from './common.ts';
+import { assistantReply, draftCheck, toolReader } from './drafts.ts';
+import { mayHave } from './tools.ts';
+
+const unknown = () => new Failure('version_not_found');
+
+/** The assistant of the path; the first look at one from before versions existed stores its version 1. */
+async function reachVersioned(request: ConsoleRequest<unknown, unknown>): Promise<Assistant> {
+  const { record } = await reachPathAssistant(request);
+  if (!isUnversioned(record)) return record;
+  await request.services.host.assistants.keepVersion(record);
+  return (await reachPathAssistant(request)).record;
+}
+
+export async function listVersions(request: ConsoleRequest<PageFields>): Promise<Reply> {
+  const assistant = await reachVersioned(request);
+  const { catalog } = request.services.store;
+  const { id, workspaceId } = assistant;
+  const read = async ({ limit, after, order }: PageRequest): Promise<Page<AssistantVersion>> => {
+    const number = after === null ? (order === 'asc' ? 0 : limits.versionNumberMax) : Number(after);
+    // One more says whether there is another page: versions of another assistant follow in the store.
+    const page = { limit: limit + 1, after: versionId(id, number), order };
+    const { items } = await catalog.list('assistant_version', workspaceId, page);
+    const own = items.filter(({ assistantId }) => assistantId === id);
+    return { items: own.slice(0, limit), next: own.length > limit ? String(own[limit - 1]!.number) : null };
+  };
+  return list(pageRequest(request.query, 'desc'), read, (version) => versionView(version, assistant));
+}
+
+export async function getVersion(request: ConsoleRequest): Promise<Reply> {
+  const assistant = await reachVersioned(request);
+  const version = await reachVersion(assistant, request.params.n, request);
+  const config = { ...versionedSettingsView(version.settings), tools: version.tools.map(toolConfig) };
+  return { status: 200, json: { ...versionView(version, assistant), config } };
+}
+
+/** The differences of a version to another one, or to the draft; by default to the version before. */
+export async function versionChanges(request: ConsoleRequest<VersionChangesQuery>): Promise<Reply> {
+  const assistant = await reachVersioned(request);
+  const version = await reachVersion(assistant, request.params.n, request);
+  const { from = version.number === 1 ? null : String(version.number - 1) } = request.query;
+  const data = changesOf(await comparedTo(assistant, from, request), compared(version.settings, version.tools));
+  return { status: 200, json: { object: 'version_changes', data } };
+}
+
+/** Copies the version's settings to the draft. Tools are shared by assistants, so they are not changed. */
+export async function restoreVersion(request: ConsoleRequest): Promise<Reply> {
+  const { services } = request;
+  const assistant = await reachVersioned(request);
+  const version = await reachVersion(assistant, request.params.n, request);
+  const read = toolReader(request, assistant.workspaceId);
+  const now = new Map<string, Tool>();
+  for (const { id } of version.tools) {
+    const tool = await read(id);
+    if (tool !== null && !isDeleted(tool)) now.set(id, tool);
+  }
+  const toolIds = version.tools.flatMap(({ id }) => (now.has(id) ? [id] : []));
+  if (!(await mayHave(assistant.workspaceId, toolIds, request)))
+    throw new Failure('invalid_field', { field: 'tool_ids' });
+  const actor = await services.host.assistants.configure(
+    assistant.workspaceId,
+    assistant.id,
+    (record) => ({ ...withSettings(record, { ...version.settings, toolIds }), updatedAt: nowSeconds(request) }),
+    causeByOperator(request, audited(request, 'assistant', 'restore')),
+    { check: draftCheck(request) },
+  );
+  const reply = await assistantReply(present(actor, new Failure('assistant_not_found')).record, request);
+  const tools_differ = version.tools.flatMap((tool) => {
+    const changes = changesOf(definitionView(tool), now.has(tool.id) ? definitionView(now.get(tool.id)!) : null);
+    return changes.length === 0 ? [] : [{ tool_id: tool.id, name: now.get(tool.id)?.name ?? tool.name, changes }];
+  });
+  return { ...reply, json: { ...(reply as { json: object }).json, tools_differ } } as Reply;
+}
+
+/** Makes an earlier version current; the draft stays as it is. */
+export async function rollBack(request: ConsoleRequest<unknown, RollbackBody | undefined>): Promise<Reply> {
+  const { services, body } = request;
+  const { id, workspaceId } = await reachVersioned(request);
+  const actor = await services.host.assistants.rollBack(
+    workspaceId,
+    id,
+    body?.version ?? null,
+    nowSeconds(request),
+    causeByOperator(request, audited(request, 'assistant', 'rollback')),
+  );
+  return assistantReply(present(actor, new Failure('assistant_not_found')).record, request);
+}
+
+async function reachVersion(
+  { id, workspaceId }: Assistant,
+  number: string,
+  { services }: ConsoleRequest<unknown, unknown>,
+): Promise<AssistantVersion> {
+  if (!/^[1-9]\d{0,8}$/.test(number)) throw unknown();
+  const stored = await services.store.catalog.read('assistant_version', workspaceId, versionId(id, Number(number)));
+  if (stored === null) throw unknown();
+  return stored.record;
+}
+
+/** The settings that a version is compared to; null for nothing. */
+async function comparedTo(assistant: Assistant, from: string | null, request: ConsoleRequest<unknown, unknown>) {
+  if (from === null) return null;
+  if (from !== 'draft') {
+    const { settings, tools } = await reachVersion(assistant, from, request);
+    return compared(settings, tools);
+  }
+  const tools = await toolsOf(assistant, toolReader(request, assistant.workspaceId));
+  return compared(
+    assistant,
+    (assistant.toolIds ?? []).flatMap((id) => tools.get(id) ?? []),
+  );
+}
+
+/** Settings as they are compared: each tool by its id. */
+const compared = (settings: Parameters<typeof versionedSettingsView>[0], tools: readonly VersionedTool[]) => ({
+  ...versionedSettingsView(settings),
+  tools: Object.fromEntries(tools.map((tool) => [tool.id, definitionView(tool)])),
+});
+
+const toolConfig = (tool: VersionedTool) => ({ ...definitionView(tool), kind: tool.kind, name: tool.name });
+
+const versionView = ({ number, digest, note, createdAt, createdBy }: AssistantVersion, { release }: Assistant) => ({
+  object: 'assistant_version',
+  number,
+  digest,
+  note,
+  created_at: createdAt,
+  created_by: createdBy,
+  state: number === release?.current ? 'current' : 'retired',
+});

@@ -1,0 +1,90 @@
+/** The console's shapes of the versions of assistants (contract 20). */
+import { Type, type Static } from 'typebox';
+import { limits } from '../base/limits.ts';
+import { indexQuery, listOf, named, Nullable, Strings, UnixSeconds } from './basics.ts';
+import { ConsoleAssistantView } from './console.ts';
+
+const Number = () => Type.Integer({ minimum: 1, maximum: limits.versionNumberMax });
+
+/** The cursors are numbers of versions. */
+export const VersionsQuery = Type.Object(indexQuery());
+export const VersionChangesQuery = Type.Object({
+  from: Type.Optional(
+    Type.String({ maxLength: 9, description: 'The number of a version, or `draft`. Default: the version before.' }),
+  ),
+});
+export type VersionChangesQuery = Static<typeof VersionChangesQuery>;
+export const RollbackBody = named('Rollback', Type.Object({ version: Type.Optional(Number()) }));
+export type RollbackBody = Static<typeof RollbackBody>;
+
+const fields = {
+  object: Type.Literal('assistant_version'),
+  number: Type.Integer(),
+  digest: Type.String(),
+  note: Nullable(Type.String()),
+  created_at: UnixSeconds(),
+  created_by: Nullable(
+    Type.Object(
+      { id: Type.String(), name: Type.String() },
+      { description: 'The person who published it; null for a version from before versions existed.' },
+    ),
+  ),
+  state: Strings(['current', 'retired']),
+};
+const Changes = () => Type.Array(Type.Object({ path: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
+
+export const VersionView = named('AssistantVersion', Type.Object(fields));
+export type VersionView = Static<typeof VersionView>;
+export const VersionList = listOf('AssistantVersionList', VersionView);
+
+const { model, greeting, visitor_fields, voice, max_call_seconds, tool_ids, tool_rounds_max } =
+  ConsoleAssistantView.properties;
+export const VersionWithConfigView = named(
+  'AssistantVersionWithConfig',
+  Type.Object({
+    ...fields,
+    config: Type.Object({
+      ...{ model, greeting, visitor_fields, voice, max_call_seconds, tool_ids, tool_rounds_max },
+      tools: Type.Array(
+        Type.Object({
+          id: Type.String(),
+          kind: Strings(['http', 'mcp', 'client']),
+          name: Type.String(),
+          url: Nullable(Type.String()),
+          timeout_seconds: Type.Integer(),
+          repeatable: Type.Boolean(),
+          calls_per_minute: Nullable(Type.Integer()),
+          functions: Type.Array(
+            Type.Object({
+              name: Type.String(),
+              description: Nullable(Type.String()),
+              parameters: Type.Unknown(),
+              approval: Strings(['never', 'always']),
+              show: Strings(['none', 'name', 'full']),
+            }),
+          ),
+        }),
+        { description: 'The tools as the version contains them, with the functions that are enabled.' },
+      ),
+    }),
+  }),
+);
+export const VersionChangesView = named(
+  'AssistantVersionChanges',
+  Type.Object({ object: Type.Literal('version_changes'), data: Changes() }),
+);
+export type VersionChangesView = Static<typeof VersionChangesView>;
+export const RestoredAssistantView = named(
+  'RestoredAssistant',
+  Type.Object({
+    ...ConsoleAssistantView.properties,
+    tools_differ: Type.Array(
+      Type.Object(
+        { tool_id: Type.String(), name: Type.String(), changes: Changes() },
+        {
+          description: 'Tools that are not as the version contains them; one that is gone is not in `tool_ids`.',
+        },
+      ),
+    ),
+  }),
+);
