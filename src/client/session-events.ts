@@ -21,7 +21,7 @@ const steadyMs = 10_000;
  */
 export class SessionEvents implements AsyncIterable<SessionEvent> {
   readonly sessionId: string;
-  /** The number of the last event given; null before the first. */
+  /** The number of the last event given, or the one after which the stream began; null before it has opened. */
   cursor: number | null;
   readonly #requester: Requester;
   readonly #options: CallOptions;
@@ -46,6 +46,7 @@ export class SessionEvents implements AsyncIterable<SessionEvent> {
         this.#reader = await this.#connect();
         const connectedAt = clock.now();
         for (let events = await this.#next(); events !== null; events = await this.#next()) {
+          this.cursor ??= this.#reader?.startsAfter ?? null;
           for (const { event, id, data } of events) {
             this.#patience = null;
             if (id !== undefined) this.cursor = Number(id);

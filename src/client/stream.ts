@@ -19,7 +19,15 @@ export class EventReader {
   readonly #silenceMs: number;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #decoder = new TextDecoder();
-  readonly #parser = createParser({ onEvent: (event) => void this.#events.push(event) });
+  readonly #parser = createParser({
+    onEvent: (event) => void this.#events.push(event),
+    onComment: (text) => {
+      const start = /^after (\d{1,15})$/.exec(text);
+      if (start !== null) this.startsAfter = Number(start[1]);
+    },
+  });
+  /** The number after which the events of a session begin, as the server says at once; null before it does. */
+  startsAfter: number | null = null;
   #events: ServerEvent[] = [];
   /** When the read began that waits for bytes; null while none does. */
   #readingSince: number | null = null;

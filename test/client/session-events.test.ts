@@ -1,7 +1,7 @@
 /** The events of a session over cuts: each once, in order, until the end. */
 import t from 'tap';
 import type { SessionEvent } from '../../src/client/types.ts';
-import { end, say } from '../api/talk.ts';
+import { end, say, until } from '../api/talk.ts';
 import { Random } from '../simulate/random.ts';
 import { openScene } from './scene.ts';
 
@@ -32,6 +32,28 @@ t.test('events come once and in order over cuts at random bytes, until the sessi
   t.equal(events.cursor, 41);
   for await (const event of events) t.fail(`after the end: ${event.type}`);
   for await (const event of parley.sessions.events(id)) t.fail(`from now on: ${event.type}`);
+});
+
+t.test('events from now on are complete although the connection is cut within the first', async (t) => {
+  const { id } = await house.session(assistantId);
+  await (await say(house, id)).rest();
+  way.fault = (line) => {
+    if (!line.includes('/events')) return null;
+    way.fault = () => null;
+    return { kind: 'cut body', bytes: 40 };
+  };
+  const events = parley.sessions.events(id);
+  const reading = (async () => {
+    const seen: string[] = [];
+    for await (const { type } of events) {
+      seen.push(type);
+      if (type === 'turn.ended') return seen;
+    }
+    return seen;
+  })();
+  await until(async () => events.cursor !== null);
+  await (await say(house, id)).rest();
+  t.same(await reading, ['message.created', 'turn.started', 'message.created', 'turn.ended']);
 });
 
 t.test('an iteration that is left continues from its cursor', async (t) => {

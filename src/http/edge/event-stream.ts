@@ -23,5 +23,8 @@ export const eventFrame = (event: string, id: string | number, data: string): st
  */
 export const comment = (text: string): string => `: ${text}\n\n`;
 
-/** Sends where a stream begins: no event, but the `Last-Event-ID` that it resumes with before the first. */
-export const startFrame = (id: string | number): string => `id: ${id}\n\n`;
+/**
+ * Sends where a stream begins, before its first event: the `Last-Event-ID` of an `EventSource`, and the same as a comment
+ * for parsers that do not report an id without an event.
+ */
+export const startFrame = (id: number): string => `: after ${id}\nid: ${id}\n\n`;
