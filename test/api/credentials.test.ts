@@ -72,16 +72,9 @@ async function reassigned(t: Test, house: House): Promise<void> {
   isRefused(t, await sayInVain(house, id), refusals.unavailable, 'an assistant of the provider before');
   t.same(secretsOf(upstream), []);
   const model = { provider: 'anthropic', name: 'm', credential_id: credential.id };
-  t.equal(
-    (
-      await house.console(`/workspaces/${house.workspaceId}/assistants/${assistant.id}`, {
-        method: 'PATCH',
-        body: { model },
-      })
-    ).status,
-    200,
-  );
-  isRefused(t, await sayInVain(house, id), refusals.unavailable, 'what it answers is not what this provider says');
+  await house.revise(assistant.id, { model });
+  const { id: later } = await house.session(assistant.id);
+  isRefused(t, await sayInVain(house, later), refusals.unavailable, 'what it answers is not what this provider says');
   t.same(secretsOf(upstream), ['canary-secret-2']);
 }
 
