@@ -4,7 +4,7 @@
  */
 import { assistantKind } from '../../machines/assistant.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
-import { evictOldest } from '../base/evict-oldest.ts';
+import { limits } from '../base/limits.ts';
 import { withSettings } from '../store/records/settings.ts';
 import { versionId } from '../store/records/versions.ts';
 import {
@@ -16,8 +16,9 @@ import {
   type VersionedTool,
 } from '../store/store.ts';
 
-/** Versions that a process keeps. */
+/** Versions that a process keeps, and bytes of their JSON. */
 const versionsKeptMax = 1000;
+const versionBytesKeptMax = 32 * 1024 * 1024;
 
 /** An assistant as it answers: with the settings of a version, or with its draft. */
 export interface AnsweringAssistant extends Assistant {
@@ -47,6 +48,8 @@ interface Kept {
   /** The record that `answering` is made of. */
   readonly record: Assistant;
   readonly answering: AnsweringAssistant;
+  /** Bytes of the version's JSON. */
+  readonly bytes: number;
 }
 
 const missing = (): never => {
@@ -55,8 +58,11 @@ const missing = (): never => {
 
 export class Versions {
   readonly #catalog: Pick<Catalog, 'read'>;
-  /** The versions by id, oldest first, and those that are being read. */
-  readonly #kept = new Map<string, Kept | Promise<AnsweringAssistant | null>>();
+  /** The versions by id, oldest first; beside them those that are being read. */
+  readonly #kept = new Map<string, Kept>();
+  readonly #reading = new Map<string, Promise<AssistantVersion | null>>();
+  /** Bytes of all that are kept. */
+  #bytes = 0;
   /** Unversioned assistants, by their records. */
   readonly #unversioned = new WeakMap<Assistant, AnsweringAssistant>();
 
@@ -85,6 +91,8 @@ export class Versions {
   /** Drops the versions: a store that lost its newest steps may give their numbers to others. */
   forget(): void {
     this.#kept.clear();
+    this.#reading.clear();
+    this.#bytes = 0;
   }
 
   #asItIs(record: Assistant): AnsweringAssistant {
@@ -99,29 +107,53 @@ export class Versions {
   #find(record: Assistant, number: number): AnsweringAssistant | Promise<AnsweringAssistant | null> {
     const id = versionId(record.id, number);
     const kept = this.#kept.get(id);
-    if (kept !== undefined && !(kept instanceof Promise)) {
-      if (kept.record === record) return kept.answering;
-      // The number of a version that a failover has lost belongs to another one.
-      if (number !== record.release?.current || kept.version.digest === record.release.digest)
-        return this.#keep(record, kept.version);
-    }
-    const reading =
-      kept instanceof Promise
-        ? kept
-        : this.#catalog
-            .read('assistant_version', record.workspaceId, id)
-            .then((stored) => (stored === null ? null : this.#keep(record, stored.record)))
-            .finally(() => this.#kept.get(id) === reading && this.#kept.delete(id));
-    if (kept === undefined) this.#kept.set(id, reading);
+    if (kept?.record === record) return kept.answering;
+    // The number of a version that a failover has lost belongs to another one.
+    if (kept !== undefined && (number !== record.release?.current || kept.version.digest === record.release.digest))
+      return this.#keep(record, kept.version, kept.bytes);
+    // Each caller has the assistant as it is now: its name may have changed since another one began the read.
+    return this.#read(record.workspaceId, id).then(
+      (version) => version && this.#keep(record, version, bytesOf(version)),
+    );
+  }
+
+  #read(workspaceId: string, id: string): Promise<AssistantVersion | null> {
+    const begun = this.#reading.get(id);
+    if (begun !== undefined) return begun;
+    const reading = this.#catalog
+      .read('assistant_version', workspaceId, id)
+      .then((stored) => stored?.record ?? null)
+      .finally(() => this.#reading.get(id) === reading && this.#reading.delete(id));
+    this.#reading.set(id, reading);
     return reading;
   }
 
-  #keep(record: Assistant, version: AssistantVersion): AnsweringAssistant {
+  #keep(record: Assistant, version: AssistantVersion, bytes: number): AnsweringAssistant {
     const { id, number, settings, tools } = version;
     const answering = { ...withSettings(record, settings), version: { number, tools } };
-    this.#kept.delete(id);
-    this.#kept.set(id, { version, record, answering });
-    evictOldest(this.#kept, versionsKeptMax);
+    this.#drop(id);
+    this.#kept.set(id, { version, record, answering, bytes });
+    this.#bytes += bytes;
+    if (!this.#fits(1)) this.#dropOldest();
     return answering;
   }
+
+  #fits(share: number): boolean {
+    return this.#kept.size <= versionsKeptMax * share && this.#bytes <= versionBytesKeptMax * share;
+  }
+
+  /** Drops many at a time (see `evictOldest`). */
+  #dropOldest(): void {
+    for (const oldest of this.#kept.keys()) {
+      if (this.#fits(limits.cacheShareKept)) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #drop(id: string): void {
+    this.#bytes -= this.#kept.get(id)?.bytes ?? 0;
+    this.#kept.delete(id);
+  }
 }
+
+const bytesOf = (version: AssistantVersion): number => Buffer.byteLength(JSON.stringify(version));
