@@ -110,8 +110,9 @@ export const definitionView = (tool: VersionedTool) => ({
   calls_per_minute: tool.callsPerMinute,
   functions: tool.functions
     .filter(({ enabled }) => enabled)
-    .map(({ name, description, parameters, approval, show }) => ({
+    .map(({ name, remoteName, description, parameters, approval, show }) => ({
       name,
+      ...(remoteName !== undefined && { remote_name: remoteName }),
       description,
       parameters,
       approval: approval ?? tool.approval,

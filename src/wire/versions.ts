@@ -57,6 +57,9 @@ export const VersionWithConfigView = named(
           functions: Type.Array(
             Type.Object({
               name: Type.String(),
+              remote_name: Type.Optional(
+                Type.String({ description: 'Its name on the MCP server; absent if it is the same.' }),
+              ),
               description: Nullable(Type.String()),
               parameters: Type.Unknown(),
               approval: Strings(['never', 'always']),

@@ -241,3 +241,32 @@ t.test('a server that is away is 503', async (t) => {
   const { status, json } = await house.console(`${toolsPath(house)}/${made.json.id}/refresh`, { method: 'POST' });
   t.match([status, json.error.code], [503, 'api_error']);
 });
+
+t.test('a function that the server renamed is another draft, and a version calls it as it was named', async (t) => {
+  const house = await openWorkspace();
+  const answers: Answers = { tools: [listed('look.up')] };
+  const server = await openServer(t, 'modern', answers);
+  const tool = await refreshedTool(house, server.url);
+  const model = { provider: 'synthetic', name: 'call=look_up,tokens=1' };
+  const { id } = await house.assistant({ model, tool_ids: [tool.id] });
+  const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
+  const called = async (sessionId: string): Promise<string> => {
+    await (await house.stream(`/sessions/${sessionId}/chat`, { key: house.key, body: { message: 'Hello' } })).rest();
+    return server.got.findLast(({ method }) => method === 'tools/call')!.params.name;
+  };
+  const { id: before } = await house.session(id);
+  t.equal(await called(before), 'look.up');
+  answers.tools = [listed('look/up')];
+  const renamed = await house.console(`${toolsPath(house)}/${tool.id}/refresh`, { method: 'POST' });
+  t.match(renamed.json, { changes: [{ name: 'look_up', change: 'changed' }], functions: [{ enabled: false }] });
+  const functions = [{ name: 'look_up', enabled: true }];
+  await house.console(`${toolsPath(house)}/${tool.id}`, { method: 'PATCH', body: { functions } });
+  t.equal((await house.console(path)).json.draft.changed, true);
+  const { json } = await house.console(`${path}/publish`, { method: 'POST' });
+  t.equal(json.version, 2);
+  t.match((await house.console(`${path}/versions/2`)).json.config.tools, [{ functions: [{ remote_name: 'look/up' }] }]);
+  t.match((await house.console(`${path}/versions/2/changes`)).json.data, [
+    { before: [{ remote_name: 'look.up' }], after: [{ remote_name: 'look/up' }] },
+  ]);
+  t.same([await called((await house.session(id)).id), await called(before)], ['look/up', 'look.up']);
+});
