@@ -48,16 +48,17 @@ export async function listed(assistants: readonly Assistant[], { host: { version
 }
 
 /**
- * The assistant as it answers new sessions. Throws 422 `missing_visitor_fields`, then the 409 of an assistant that does
- * not converse.
+ * The assistant as it answers the session, or a new session without one. Throws 422 `missing_visitor_fields`, then the
+ * 409 of an assistant that does not converse.
  */
 export async function checkConverses(
   principal: Principal,
   assistant: AssistantActor,
+  session: Session | null,
   requestId: string,
   services: Services,
 ): Promise<AnsweringAssistant> {
-  const answering = await services.host.versions.current(assistant.record);
+  const answering = await answeringOf(assistant, session, services);
   visitorOf({}, answering.visitorFields);
   const refusal = services.host.assistants.refusal(assistant, causeByPrincipal(principal, requestId));
   if (refusal !== null) throw new Failure(refusal);
@@ -90,7 +91,11 @@ export async function openAdapterSession(
 ): Promise<{ session: Session; replayed: boolean }> {
   if (services.draining) throw refusedByDrain();
   const { requestId, earlier, named } = wanted;
-  const { id: assistantId, maxCallSeconds, version } = await checkConverses(principal, assistant, requestId, services);
+  const {
+    id: assistantId,
+    maxCallSeconds,
+    version,
+  } = await checkConverses(principal, assistant, null, requestId, services);
   const { workspaceId, channel } = principal;
   const about = {
     workspaceId,

@@ -718,6 +718,15 @@ async function admitted(t: Test, house: House): Promise<void> {
     { status: 'completed', output: [{ content: [{ type: 'output_audio', transcript: 'Welcome.' }] }] },
     'the greeting is spoken',
   );
+  const pinned = await house.session(id);
+  await house.revise(id, { visitor_fields: [{ name: 'email', type: 'email', required: true }] });
+  t.equal((await ask('?model=talker', house.key))[1].code, 'missing_visitor_fields');
+  t.equal(
+    (await ask(`?model=talker&session_id=${pinned.id}`, house.key))[0],
+    101,
+    'an open session requires the fields of its own version',
+  );
+  await house.revise(id, { visitor_fields: [] });
   const newer = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
   await newer.until('session.created');
   await until(() => client.socket.readyState === WebSocket.CLOSED);

@@ -38,6 +38,6 @@ export async function getModel({
   services,
 }: Request<PrincipalCaller>): Promise<Reply> {
   const assistant = await reachModel(principal, params.id, services);
-  await checkConverses(principal, assistant, requestId, services);
+  await checkConverses(principal, assistant, null, requestId, services);
   return { status: 200, json: modelView(assistant.record) };
 }

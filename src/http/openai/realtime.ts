@@ -35,10 +35,10 @@ export async function openRealtime(
   if (known !== null && known.assistantId !== assistant.record.id)
     throw new Failure('invalid_field', { field: 'model' });
   if (known !== null) checkOpen(known, services);
-  await checkConverses(principal, assistant, requestId, services);
+  const answering = await checkConverses(principal, assistant, known, requestId, services);
   checkSpeaks(principal, assistant, cause, services);
   checkRoom(principal, services);
-  const ready = await readyVoice(assistant, voiceOf(await answeringOf(assistant, known, services), services), services);
+  const ready = await readyVoice(assistant, voiceOf(answering, services), services);
   services.voice.warm(ready.provider);
   if (upgrade.gone) return;
   const session =
