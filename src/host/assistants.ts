@@ -9,7 +9,7 @@ import type { Clock } from '../base/clock.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
-import { versionId } from '../store/records/versions.ts';
+import { versionId, type Release } from '../store/records/versions.ts';
 import type { Assistant, AssistantVersion, Cause, Store } from '../store/store.ts';
 import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
@@ -232,13 +232,8 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
             : await this.options.catalog.read('assistant_version', workspaceId, versionId(id, target));
         if (stored === null) throw new Failure('version_not_found');
         const { number: current, digest } = stored.record;
-        const earlier = [...new Set([...release.earlier, release.current])].toSorted((one, other) => one - other);
         return {
-          record: {
-            ...record,
-            updatedAt: at,
-            release: { ...release, current, digest, earlier: earlier.slice(-earlierVersionsMax) },
-          },
+          record: { ...record, updatedAt: at, release: { ...release, current, digest, earlier: earlierOf(release) } },
           made,
         };
       },
@@ -273,6 +268,10 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   }
 }
 
+/** The numbers that were current before another one is, in ascending order. */
+const earlierOf = ({ earlier, current }: Release): number[] =>
+  [...new Set([...earlier, current])].toSorted((one, other) => one - other).slice(-earlierVersionsMax);
+
 /** The next version, made of the draft with these tools, if it differs from the current one. */
 function withNext(
   record: Assistant,
@@ -282,17 +281,12 @@ function withNext(
   const release = record.release ?? null;
   if (release?.digest === draftDigest(record, draft)) return { record };
   const next = versionOf(record, draft, { number: (release?.newest ?? 0) + 1, ...made });
-  const earlier =
-    release === null
-      ? []
-      : [...new Set([...release.earlier, release.current])]
-          .toSorted((one, other) => one - other)
-          .slice(-earlierVersionsMax);
+  const { number, digest } = next;
   return {
     record: {
       ...record,
       updatedAt: made.createdAt,
-      release: { current: next.number, newest: next.number, digest: next.digest, earlier },
+      release: { current: number, newest: number, digest, earlier: release === null ? [] : earlierOf(release) },
     },
     made: next,
   };

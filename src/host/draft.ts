@@ -49,15 +49,18 @@ export async function toolsOf({ toolIds = [] }: Pick<Assistant, 'toolIds'>, read
   return new Map(tools.flatMap((tool) => (tool === null || isDeleted(tool) ? [] : [[tool.id, tool]])));
 }
 
+/** The tools of an assistant among the given ones, in its order. One that is not among them counts as gone. */
+const orderedTools = ({ toolIds = [] }: Pick<Assistant, 'toolIds'>, tools: ToolsById): Tool[] =>
+  toolIds.flatMap((id) => tools.get(id) ?? []);
+
 /**
  * The digest of a draft: another for every other setting that a version contains, its tools' definitions included.
- * A tool that is not among the given ones counts as gone.
  */
 export const draftDigest = (assistant: Assistant, tools: ToolsById): string =>
   etagOf(
     JSON.stringify({
       ...versionedSettingsView(assistant),
-      tools: (assistant.toolIds ?? []).flatMap((id) => tools.get(id) ?? []).map(definitionView),
+      tools: orderedTools(assistant, tools).map(definitionView),
     }),
   ).slice(1, -1);
 
@@ -73,7 +76,7 @@ export const versionOf = (
   ...made,
   digest: draftDigest(assistant, tools),
   settings: versionedSettings(assistant),
-  tools: (assistant.toolIds ?? []).flatMap((id) => tools.get(id) ?? []).map(definitionOf),
+  tools: orderedTools(assistant, tools).map(definitionOf),
 });
 
 /** The definition of a tool as a version contains it: with the functions that are enabled. */

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { countingTool, type CountingTool } from './counting-tool.ts';
 import { edge, openHouse, textOf, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
-import { answered, onProvider, say, sessionOf, synthetic, transcriptOf } from './talk.ts';
+import { answered, assistantPath, onProvider, operate, say, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 t.test(edge, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
@@ -18,22 +18,14 @@ t.test(edge, async (t) => {
   await t.test('concurrent publications make one version each, and none is lost', (t) => race(t, house));
 });
 
-const pathOf = (house: House, id: string, rest = ''): string =>
-  `/workspaces/${house.workspaceId}/assistants/${id}${rest}`;
-
-async function call(house: House, method: string, path: string, body?: object): Promise<any> {
-  const { status, text, json } = await house.console(path, { method, ...(body && { body }) });
-  if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
-  return json;
-}
-
-const patch = (house: House, id: string, body: object) => call(house, 'PATCH', pathOf(house, id), body);
-const publish = (house: House, id: string, body?: object) => call(house, 'POST', pathOf(house, id, '/publish'), body);
+const patch = (house: House, id: string, body: object) => operate(house, 'PATCH', assistantPath(house, id), body);
+const publish = (house: House, id: string, body?: object) =>
+  operate(house, 'POST', assistantPath(house, id, '/publish'), body);
 const reply = async (house: House, sessionId: string): Promise<string> =>
   textOf(await (await say(house, sessionId)).rest()).trim();
 
 async function published(t: Test, house: House): Promise<void> {
-  const made = await call(house, 'POST', `/workspaces/${house.workspaceId}/assistants`, { name: 'Versions' });
+  const made = await operate(house, 'POST', `/workspaces/${house.workspaceId}/assistants`, { name: 'Versions' });
   const { id } = made;
   t.match(made, { version: null, draft: { changed: true } }, 'a new assistant');
   t.equal((await house.ask(`/assistants/${id}`)).json.version, null);
@@ -48,7 +40,7 @@ async function published(t: Test, house: House): Promise<void> {
   for (const note of ['x'.repeat(501), 7])
     isRefused(
       t,
-      await house.console(pathOf(house, id, '/publish'), { body: { note } }),
+      await house.console(assistantPath(house, id, '/publish'), { body: { note } }),
       unrated(wrongField('note')),
       `a note of ${typeof note}`,
     );
@@ -56,13 +48,15 @@ async function published(t: Test, house: House): Promise<void> {
   t.match(await api(), { greeting: 'Two', version: 2 });
   await patch(house, id, { greeting: null });
   t.equal((await publish(house, id)).version, 3, 'the settings of an earlier version');
-  await call(house, 'POST', pathOf(house, id, '/unpublish'));
+  await operate(house, 'POST', assistantPath(house, id, '/unpublish'));
   await patch(house, id, { greeting: 'Four' });
-  t.match(await call(house, 'POST', pathOf(house, id, '/enable')), { status: 'published', version: 3 });
+  t.match(await operate(house, 'POST', assistantPath(house, id, '/enable')), { status: 'published', version: 3 });
   t.equal((await api()).greeting, null, 'enabling publishes no change');
-  const other = await call(house, 'POST', `/workspaces/${house.workspaceId}/assistants`, { name: 'Enabled' });
-  const enabled = await call(house, 'POST', pathOf(house, other.id, '/disable')).then(() =>
-    patch(house, other.id, { greeting: 'First' }).then(() => call(house, 'POST', pathOf(house, other.id, '/enable'))),
+  const other = await operate(house, 'POST', `/workspaces/${house.workspaceId}/assistants`, { name: 'Enabled' });
+  const enabled = await operate(house, 'POST', assistantPath(house, other.id, '/disable')).then(() =>
+    patch(house, other.id, { greeting: 'First' }).then(() =>
+      operate(house, 'POST', assistantPath(house, other.id, '/enable')),
+    ),
   );
   t.match(enabled, { status: 'published', version: 1, draft: { changed: false } }, 'enabled for the first time');
   t.equal((await house.session(other.id)).assistant_version, 1);
@@ -90,7 +84,7 @@ async function requests(t: Test, house: House): Promise<void> {
   const pinned = await house.session(id);
   const one = await asked();
   await patch(house, id, { model: { system_prompt: 'As two.', temperature: 0.2 } });
-  await call(house, 'PATCH', `/workspaces/${house.workspaceId}/tools/${tool.id}`, {
+  await operate(house, 'PATCH', `/workspaces/${house.workspaceId}/tools/${tool.id}`, {
     functions: [{ name: 'other', description: 'Another.', parameters: { type: 'object' } }],
   });
   t.equal(await asked(), one, 'while the draft and its tool are edited');
@@ -100,7 +94,7 @@ async function requests(t: Test, house: House): Promise<void> {
   t.match(two, /"name":"other".*As two\./);
   await reply(house, pinned.id);
   t.equal(newest(provider), one, 'an open session keeps its version');
-  await call(house, 'PATCH', `/workspaces/${house.workspaceId}/tools/${tool.id}`, {
+  await operate(house, 'PATCH', `/workspaces/${house.workspaceId}/tools/${tool.id}`, {
     functions: [{ name: 'look_up', parameters: { type: 'object' } }],
   });
   t.equal(await asked(), two, 'an edited tool reaches nobody');
@@ -125,7 +119,7 @@ async function named(t: Test, house: House): Promise<void> {
     ],
   );
   const turn = `/workspaces/${house.workspaceId}/sessions/${session.id}/turns/${messages[2].turn_id}`;
-  t.equal((await call(house, 'GET', turn)).assistant_version, 1);
+  t.equal((await operate(house, 'GET', turn)).assistant_version, 1);
   t.equal((await sessionOf(house, session.id)).assistant_version, 1);
   t.equal((await house.ask(`/sessions?assistant_id=${id}`)).json.data[0].assistant_version, 1);
   const next = await house.session(id);
@@ -136,7 +130,7 @@ async function named(t: Test, house: House): Promise<void> {
 
 async function trial(t: Test, house: House): Promise<void> {
   const { id } = await synthetic(house, 'text=one,tokens=1', { greeting: 'One' });
-  const begun = await call(house, 'POST', pathOf(house, id, '/trials'));
+  const begun = await operate(house, 'POST', assistantPath(house, id, '/trials'));
   t.equal(begun.assistant_version, null);
   await patch(house, id, { greeting: 'Two', model: { provider: 'synthetic', name: 'text=two,tokens=1' } });
   const inside = `/workspaces/${house.workspaceId}/sessions/${begun.id}`;
@@ -150,7 +144,7 @@ async function trial(t: Test, house: House): Promise<void> {
     messages.map(({ assistant_version }: any) => assistant_version),
     [null, null, null],
   );
-  t.equal((await call(house, 'GET', `${inside}/turns/${messages[2].turn_id}`)).assistant_version, null);
+  t.equal((await operate(house, 'GET', `${inside}/turns/${messages[2].turn_id}`)).assistant_version, null);
 }
 
 async function settings(t: Test, house: House): Promise<void> {
@@ -218,7 +212,7 @@ async function tools(t: Test, house: House): Promise<void> {
   const moved = await countingTool(t, house, { functions: [] });
   const path = `/workspaces/${house.workspaceId}/tools/${tool.id}`;
   const assistant = await house.assistant({ model: callsLookUp, tool_ids: [tool.id] });
-  const { url } = await call(house, 'GET', `/workspaces/${house.workspaceId}/tools/${moved.id}`);
+  const { url } = await operate(house, 'GET', `/workspaces/${house.workspaceId}/tools/${moved.id}`);
   const session = await house.session(assistant.id);
   const reached = async (sessionId: string): Promise<number[]> => {
     const before = [tool.reached.length, moved.reached.length];
@@ -226,25 +220,25 @@ async function tools(t: Test, house: House): Promise<void> {
     return [tool.reached.length - before[0]!, moved.reached.length - before[1]!];
   };
   t.same(await reached(session.id), [1, 0]);
-  await call(house, 'PATCH', path, { url });
+  await operate(house, 'PATCH', path, { url });
   t.same(await reached(session.id), [1, 0], 'another address is part of the draft');
-  t.equal((await call(house, 'GET', pathOf(house, assistant.id))).draft.changed, true);
+  t.equal((await operate(house, 'GET', assistantPath(house, assistant.id))).draft.changed, true);
   await publish(house, assistant.id);
   t.same(await reached(session.id), [1, 0], 'and of the next version');
   const next = await house.session(assistant.id);
   t.same(await reached(next.id), [0, 1]);
-  await call(house, 'PATCH', path, { functions: [{ ...look, enabled: false }] });
+  await operate(house, 'PATCH', path, { functions: [{ ...look, enabled: false }] });
   t.same(await reached(next.id), [0, 1], 'a function that was turned off since');
-  await call(house, 'POST', `${path}/rotate-secret`);
+  await operate(house, 'POST', `${path}/rotate-secret`);
   t.same(await reached(next.id), [0, 1]);
   t.equal(
     (moved.reached.at(-1)!.headers['webhook-signature'] as string).split(' ').length,
     2,
     'a rotated secret signs in every version',
   );
-  await call(house, 'PATCH', path, { disabled: true });
+  await operate(house, 'PATCH', path, { disabled: true });
   t.same(await reached(session.id), [0, 0], 'a disabled tool is offered by no version');
-  await call(house, 'PATCH', path, { disabled: false });
+  await operate(house, 'PATCH', path, { disabled: false });
   t.same(await reached(session.id), [1, 0]);
 }
 
@@ -259,7 +253,7 @@ async function deleted(t: Test, house: House): Promise<void> {
     await reply(house, session);
     return reached.length - before;
   };
-  await call(house, 'DELETE', path);
+  await operate(house, 'DELETE', path);
   t.equal(await reached(tool), 1, 'a deleted tool');
   for (const [method, rest, body] of [
     ['GET', '', undefined],
@@ -274,17 +268,17 @@ async function deleted(t: Test, house: House): Promise<void> {
       `${method} ${rest}`,
     );
   t.notOk(
-    (await call(house, 'GET', `${all}?limit=100`)).data.some((one: any) => one.id === tool.id),
+    (await operate(house, 'GET', `${all}?limit=100`)).data.some((one: any) => one.id === tool.id),
     'is not listed',
   );
-  const given = await house.console(pathOf(house, id), { method: 'PATCH', body: { tool_ids: [tool.id] } });
+  const given = await house.console(assistantPath(house, id), { method: 'PATCH', body: { tool_ids: [tool.id] } });
   isRefused(t, given, unrated(wrongField('tool_ids')), 'no draft can have it');
-  t.match(await call(house, 'GET', pathOf(house, id)), { tool_ids: [], draft: { changed: true } });
+  t.match(await operate(house, 'GET', assistantPath(house, id)), { tool_ids: [], draft: { changed: true } });
   await publish(house, id);
   t.equal(await reached(tool), 1, 'after the next version');
   const unused = await countingTool(t, house, { functions: [] });
-  await call(house, 'DELETE', `${all}/${unused.id}`);
-  await call(house, 'DELETE', pathOf(house, id));
+  await operate(house, 'DELETE', `${all}/${unused.id}`);
+  await operate(house, 'DELETE', assistantPath(house, id));
   t.equal((await house.console(path)).status, 404);
 }
 
@@ -296,12 +290,12 @@ async function race(t: Test, house: House): Promise<void> {
       return (await publish(house, id)).version;
     }),
   );
-  const { version, draft } = await call(house, 'GET', pathOf(house, id));
+  const { version, draft } = await operate(house, 'GET', assistantPath(house, id));
   t.equal(draft.changed, false);
   t.equal(Math.max(...answers), version, 'the newest is current');
   isRefused(
     t,
-    await house.console(pathOf(house, id, '/publish'), { method: 'POST', headers: { 'if-match': '"other"' } }),
+    await house.console(assistantPath(house, id, '/publish'), { method: 'POST', headers: { 'if-match': '"other"' } }),
     refusals.draftChanged,
     'another draft',
   );

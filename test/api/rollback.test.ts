@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { countingTool } from './counting-tool.ts';
 import { edge, openHouse, textOf, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
-import { answered, onProvider, say, synthetic } from './talk.ts';
+import { answered, assistantPath, onProvider, operate, say, synthetic } from './talk.ts';
 
 t.test(edge, async (t) => {
   const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
@@ -16,22 +16,13 @@ t.test(edge, async (t) => {
   );
 });
 
-const pathOf = (house: House, id: string, rest = ''): string =>
-  `/workspaces/${house.workspaceId}/assistants/${id}${rest}`;
-
-async function call(house: House, method: string, path: string, body?: object): Promise<any> {
-  const { status, text, json } = await house.console(path, { method, ...(body && { body }) });
-  if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
-  return json;
-}
-
 async function listed(t: Test, house: House): Promise<void> {
   const { id } = await house.assistant({ greeting: 'One' });
   await house.assistant();
-  await call(house, 'PATCH', pathOf(house, id), { greeting: 'Two' });
-  await call(house, 'POST', pathOf(house, id, '/publish'), { note: 'The second.' });
+  await operate(house, 'PATCH', assistantPath(house, id), { greeting: 'Two' });
+  await operate(house, 'POST', assistantPath(house, id, '/publish'), { note: 'The second.' });
   await house.revise(id, { greeting: 'Three' });
-  const list = async (query: string) => call(house, 'GET', pathOf(house, id, `/versions${query}`));
+  const list = async (query: string) => operate(house, 'GET', assistantPath(house, id, `/versions${query}`));
   const numbers = ({ data }: any): number[] => data.map(({ number }: any) => number);
   const all = await list('');
   t.same([numbers(all), all.has_more], [[3, 2, 1], false]);
@@ -47,15 +38,20 @@ async function listed(t: Test, house: House): Promise<void> {
     }
     t.same(pages, order === 'asc' ? [1, 2, 3] : [3, 2, 1], `by pages, ${order}`);
   }
-  const one = await call(house, 'GET', pathOf(house, id, '/versions/2'));
+  const one = await operate(house, 'GET', assistantPath(house, id, '/versions/2'));
   t.match(one, { ...all.data[1], config: { greeting: 'Two', model: { provider: 'scripted' }, tools: [] } });
   for (const number of ['4', '0', '01', '-1', 'x', '1.0', '9999999999'])
-    isRefused(t, await house.console(pathOf(house, id, `/versions/${number}`)), unrated(refusals.noVersion), number);
-  const draft = await call(house, 'POST', pathOf(house, '').slice(0, -1), { name: 'Draft' });
-  t.same((await call(house, 'GET', pathOf(house, draft.id, '/versions'))).data, [], 'before the first');
+    isRefused(
+      t,
+      await house.console(assistantPath(house, id, `/versions/${number}`)),
+      unrated(refusals.noVersion),
+      number,
+    );
+  const draft = await operate(house, 'POST', assistantPath(house, '').slice(0, -1), { name: 'Draft' });
+  t.same((await operate(house, 'GET', assistantPath(house, draft.id, '/versions'))).data, [], 'before the first');
   isRefused(
     t,
-    await house.console(pathOf(house, 'asst_none', '/versions')),
+    await house.console(assistantPath(house, 'asst_none', '/versions')),
     unrated(refusals.noAssistant),
     'an unknown assistant',
   );
@@ -64,10 +60,11 @@ async function listed(t: Test, house: House): Promise<void> {
 async function compared(t: Test, house: House): Promise<void> {
   const tool = await countingTool(t, house, { functions: [{ name: 'look_up', parameters: { type: 'object' } }] });
   const { id } = await synthetic(house, 'text=one,tokens=1', { greeting: 'One', tool_ids: [tool.id] });
-  await call(house, 'PATCH', `/workspaces/${house.workspaceId}/tools/${tool.id}`, { timeout_seconds: 7 });
+  await operate(house, 'PATCH', `/workspaces/${house.workspaceId}/tools/${tool.id}`, { timeout_seconds: 7 });
   await house.revise(id, { greeting: 'Two' });
-  await call(house, 'PATCH', pathOf(house, id), { greeting: 'Three' });
-  const changes = async (rest: string) => (await call(house, 'GET', pathOf(house, id, `/versions/${rest}`))).data;
+  await operate(house, 'PATCH', assistantPath(house, id), { greeting: 'Three' });
+  const changes = async (rest: string) =>
+    (await operate(house, 'GET', assistantPath(house, id, `/versions/${rest}`))).data;
   const between = [
     { path: 'greeting', before: 'One', after: 'Two' },
     { path: `tools.${tool.id}.timeout_seconds`, before: 20, after: 7 },
@@ -84,7 +81,7 @@ async function compared(t: Test, house: House): Promise<void> {
   for (const from of ['3', 'x', '0'])
     isRefused(
       t,
-      await house.console(pathOf(house, id, `/versions/2/changes?from=${from}`)),
+      await house.console(assistantPath(house, id, `/versions/2/changes?from=${from}`)),
       unrated(refusals.noVersion),
       from,
     );
@@ -99,9 +96,9 @@ async function restored(t: Test, house: House): Promise<void> {
   const tools = `/workspaces/${house.workspaceId}/tools`;
   const { id } = await house.assistant({ greeting: 'One', tool_ids: [kept.id, gone.id] });
   await house.revise(id, { greeting: 'Two', tool_ids: [] });
-  await call(house, 'PATCH', `${tools}/${kept.id}`, { repeatable: true });
-  await call(house, 'DELETE', `${tools}/${gone.id}`);
-  const path = pathOf(house, id, '/versions/1/restore');
+  await operate(house, 'PATCH', `${tools}/${kept.id}`, { repeatable: true });
+  await operate(house, 'DELETE', `${tools}/${gone.id}`);
+  const path = assistantPath(house, id, '/versions/1/restore');
   const stale = await house.console(path, { method: 'POST', headers: { 'if-match': '"other"' } });
   isRefused(t, stale, refusals.draftChanged, 'another draft');
   const answer = await house.console(path, { method: 'POST' });
@@ -112,16 +109,16 @@ async function restored(t: Test, house: House): Promise<void> {
     { tool_id: gone.id, name: 'Counting' },
   ]);
   t.equal((await house.ask(`/assistants/${id}`)).json.greeting, 'Two', 'people have version 2');
-  const missing = await house.console(pathOf(house, id, '/versions/9/restore'), { method: 'POST' });
+  const missing = await house.console(assistantPath(house, id, '/versions/9/restore'), { method: 'POST' });
   isRefused(t, missing, unrated(refusals.noVersion), 'an unknown version');
 }
 
 async function rolledBack(t: Test, house: House): Promise<void> {
   const { id } = await synthetic(house, 'text=one,tokens=1', { greeting: '1' });
   for (const greeting of ['2', '3', '4']) await house.revise(id, { greeting });
-  await call(house, 'PATCH', pathOf(house, id), { greeting: 'Draft' });
+  await operate(house, 'PATCH', assistantPath(house, id), { greeting: 'Draft' });
   const back = (body?: object) =>
-    house.console(pathOf(house, id, '/rollback'), { method: 'POST', ...(body && { body }) });
+    house.console(assistantPath(house, id, '/rollback'), { method: 'POST', ...(body && { body }) });
   const pinned = await house.session(id);
   for (const version of [3, 2, 1]) {
     const { json } = await back();
@@ -136,10 +133,14 @@ async function rolledBack(t: Test, house: House): Promise<void> {
   isRefused(t, await back({ version: 9 }), unrated(refusals.noVersion), 'an unknown version');
   isRefused(t, await back({ version: 0 }), unrated(wrongField('version')), 'no number of a version');
   t.equal((await house.ask(`/sessions/${pinned.id}`)).json.assistant_version, 4, 'an open session keeps its version');
-  t.equal((await call(house, 'POST', pathOf(house, id, '/publish'))).version, 5, 'numbers go on from the newest');
+  t.equal(
+    (await operate(house, 'POST', assistantPath(house, id, '/publish'))).version,
+    5,
+    'numbers go on from the newest',
+  );
   t.equal((await back()).json.version, 4);
-  const draft = await call(house, 'POST', pathOf(house, '').slice(0, -1), { name: 'Draft' });
-  const never = await house.console(pathOf(house, draft.id, '/rollback'), { method: 'POST' });
+  const draft = await operate(house, 'POST', assistantPath(house, '').slice(0, -1), { name: 'Draft' });
+  const never = await house.console(assistantPath(house, draft.id, '/rollback'), { method: 'POST' });
   isRefused(t, never, unrated(refusals.noVersion), 'before the first version');
 }
 
@@ -156,13 +157,13 @@ async function bytes(t: Test, house: House): Promise<void> {
   };
   const one = await asked();
   const path = `/workspaces/${house.workspaceId}/tools/${tool.id}`;
-  await call(house, 'PATCH', path, { functions: [{ name: 'other', parameters: { type: 'object' } }] });
+  await operate(house, 'PATCH', path, { functions: [{ name: 'other', parameters: { type: 'object' } }] });
   await house.revise(assistant.id, { model: { system_prompt: 'As two.' } });
   const two = await asked();
   t.not(two, one);
-  await call(house, 'DELETE', path);
-  await call(house, 'POST', pathOf(house, assistant.id, '/rollback'));
+  await operate(house, 'DELETE', path);
+  await operate(house, 'POST', assistantPath(house, assistant.id, '/rollback'));
   t.equal(await asked(), one);
-  await call(house, 'POST', pathOf(house, assistant.id, '/rollback'), { version: 2 });
+  await operate(house, 'POST', assistantPath(house, assistant.id, '/rollback'), { version: 2 });
   t.equal(await asked(), two);
 }

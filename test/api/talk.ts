@@ -139,3 +139,14 @@ export const withoutUse = (view: unknown): unknown =>
   JSON.parse(
     JSON.stringify(view, (name, value) => (name === 'budgets' || name === 'last_used_at' ? undefined : value)),
   );
+
+/** The console's path of an assistant of the house's workspace. */
+export const assistantPath = (house: House, id: string, rest = ''): string =>
+  `/workspaces/${house.workspaceId}/assistants/${id}${rest}`;
+
+/** Calls the console's API as the operator; resolves with the JSON of an answer that must be a success. */
+export async function operate(house: House, method: string, path: string, body?: object): Promise<any> {
+  const { status, text, json } = await house.console(path, { method, ...(body && { body }) });
+  if (status >= 300) throw new Error(`${method} ${path}: ${text}`);
+  return json;
+}

@@ -5,9 +5,8 @@ import { definitionView, toolsOf, versionedSettingsView } from '../../host/draft
 import { isUnversioned } from '../../host/versions.ts';
 import { changesOf } from '../../store/parts/audit.ts';
 import { withSettings } from '../../store/records/settings.ts';
-import { isDeleted } from '../../store/records/tools.ts';
 import { versionId } from '../../store/records/versions.ts';
-import type { Assistant, AssistantVersion, Page, PageRequest, Tool, VersionedTool } from '../../store/store.ts';
+import type { Assistant, AssistantVersion, Page, PageRequest, VersionedTool } from '../../store/store.ts';
 import type { RollbackBody, VersionChangesQuery } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
@@ -62,12 +61,8 @@ export async function restoreVersion(request: ConsoleRequest): Promise<Reply> {
   const { services } = request;
   const assistant = await reachVersioned(request);
   const version = await reachVersion(assistant, request.params.n, request);
-  const read = toolReader(request, assistant.workspaceId);
-  const now = new Map<string, Tool>();
-  for (const { id } of version.tools) {
-    const tool = await read(id);
-    if (tool !== null && !isDeleted(tool)) now.set(id, tool);
-  }
+  const versionTools = { toolIds: version.tools.map(({ id }) => id) };
+  const now = await toolsOf(versionTools, toolReader(request, assistant.workspaceId));
   const toolIds = version.tools.flatMap(({ id }) => (now.has(id) ? [id] : []));
   if (!(await mayHave(assistant.workspaceId, toolIds, request)))
     throw new Failure('invalid_field', { field: 'tool_ids' });
