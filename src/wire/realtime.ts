@@ -67,7 +67,7 @@ export const RealtimeEvents = {
   ),
   'conversation.item.retrieve': named('RealtimeItemRetrieve', Type.Object({ item_id: id() })),
   'response.create': named('RealtimeResponseCreate', Type.Object({})),
-  'response.cancel': named('RealtimeResponseCancel', Type.Object({})),
+  'response.cancel': named('RealtimeResponseCancel', Type.Object({ response_id: Type.Optional(Nullable(id())) })),
 };
 export type RealtimeUpdate = Static<(typeof RealtimeEvents)['session.update']>['session'];
 

@@ -313,14 +313,19 @@ async function lateCut(t: Test, house: House, type: string): Promise<void> {
   });
   const clip = await clipOf(house);
   client.say(clip);
-  const { item_id: itemId } = await client.until('response.output_audio_transcript.delta');
+  const { item_id: itemId, response_id: responseId } = await client.until('response.output_audio_transcript.delta');
   const from = client.events.length;
   client.say(clip);
   await client.until('conversation.item.input_audio_transcription.completed', from);
+  // The next response may begin before the client knows the end of this one: a cancel names the one it means.
+  const late =
+    type === 'response.cancel'
+      ? { type, response_id: responseId }
+      : { type, item_id: itemId, content_index: 0, audio_end_ms: 600 };
   // From the end of the person's turn on until the first response is done.
   await until(() => {
     if (client.events.slice(from).some((event) => event.type === 'response.done')) return true;
-    client.send({ type, ...(type !== 'response.cancel' && { item_id: itemId, content_index: 0, audio_end_ms: 600 }) });
+    client.send(late);
     return false;
   });
   const { response } = await client.until('response.created', from);
@@ -348,6 +353,12 @@ async function lateCut(t: Test, house: House, type: string): Promise<void> {
     'a cut that is too late is no error',
   );
   t.equal((await transcript(house, session.id))[1].content, settled, 'and changes nothing');
+  client.send({ type: 'response.cancel', response_id: responseId, event_id: 'late' });
+  await until(() => client.events.slice(last).some(({ error }) => error?.event_id === 'late'));
+  t.notOk(
+    client.events.some((event) => event.type === 'response.done' && event.response.id === response.id),
+    'a cancel of the earlier response leaves the next one',
+  );
 }
 
 async function settings(t: Test, house: House): Promise<void> {

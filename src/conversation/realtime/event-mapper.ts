@@ -81,6 +81,11 @@ export class RealtimeEventMapper {
     return this.responds ? this.#response!.itemId : null;
   }
 
+  /** The newest response; null before the first. */
+  get responseId(): string | null {
+    return this.#response?.id ?? null;
+  }
+
   /** Whether the item is a reply of a response that has ended. */
   isDone(id: string): boolean {
     const item = this.#items.get(id);

@@ -165,7 +165,7 @@ export class RealtimeSocket implements SocketListener {
     'conversation.item.truncate': (event) => this.#truncate(event),
     'conversation.item.retrieve': (event) => this.#retrieve(event),
     'response.create': (event) => this.#respond(event),
-    'response.cancel': () => this.#cancel(),
+    'response.cancel': (event) => this.#cancel(event),
   };
 
   #answer(event: RealtimeEvent): boolean {
@@ -227,7 +227,10 @@ export class RealtimeSocket implements SocketListener {
     return true;
   }
 
-  #cancel(): boolean {
+  /** Cancels the response with the given id, or the one under way. */
+  #cancel(event: ClientEvent): boolean {
+    const { response_id: id } = read('response.cancel', event);
+    if (id != null && id !== this.#mapper.responseId) return false;
     // The response of a greeting may be complete before its audio is heard.
     if (!this.#mapper.responds && !spoken.has(this.#call.state)) return false;
     if (!this.#mapper.responds || this.#isOpen(this.#mapper.replyId)) this.#call.interrupt();
