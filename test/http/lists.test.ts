@@ -1,6 +1,7 @@
 /** Lists of many assistants: they wake none of them, and other work runs between their pages. */
 import t from 'tap';
 import { draftSnapshot } from '../../src/host/assistants.ts';
+import { Versions } from '../../src/host/versions.ts';
 import { recordsOf } from '../../src/store/parts/catalog.ts';
 import { listTools } from '../../src/http/handlers/mcp-tools.ts';
 import { listModels } from '../../src/http/openai/models.ts';
@@ -35,17 +36,21 @@ async function iterations(work: () => Promise<unknown>): Promise<number> {
   let isOver = false;
   const beat = (): void => void (isOver || setImmediate(() => (passed++, beat())));
   beat();
-  await work();
-  isOver = true;
+  try {
+    await work();
+  } finally {
+    isOver = true;
+  }
   return passed;
 }
 
 t.test('a list of models wakes no assistant, and leaves room for other work between pages', async (t) => {
   const catalog = catalogOf();
-  // The host is missing, as nothing uses it.
+  // The host has only versions, as nothing uses the rest.
+  const host = { versions: new Versions(catalog as never) };
   const request = {
     caller: { principal: { workspaceId: 'wks_1', assistantIds: null } },
-    services: { store: { catalog } },
+    services: { store: { catalog }, host },
   };
   let reply: any;
   const passed = await iterations(async () => (reply = await listModels(request as never)));
