@@ -350,6 +350,8 @@ export class Chat {
       }
       this.#remember();
       await this.#talk!.send(pending.text, { idempotencyKey: pending.key });
+      // Not sent: the conversation was being read, and has the reply to another page's message.
+      if (this.#pending === pending && this.#talk?.getSnapshot().status === 'replying') this.#giveBack();
     } catch (error) {
       if (this.#pending === pending) this.#fail(error as Error);
     } finally {

@@ -2,7 +2,7 @@
  * The link's page in a browser: a conversation as a visitor has it, with every network and server that visitors have
  * (contract 9).
  */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { openHouse, type House } from '../../api/house.ts';
 import { transcriptOf, until } from '../../api/talk.ts';
@@ -222,6 +222,32 @@ t.test(
     await say(other, 'Mine');
     await until(async () => (await replies(other).count()) === 2);
     await say(page, 'Yours');
+    await until(async () => (await page.locator('#message').inputValue()) === 'Yours');
+    await until(async () => (await replies(page).count()) === 2);
+    t.same(complaints, []);
+    await context.close();
+  },
+);
+
+t.test(
+  'a message that is sent while the page reads the reply to another page’s message comes back',
+  { skip: whyNoBrowser },
+  async (t) => {
+    await linked(house, 'reading', { name: 'tokens=100000,delay_ms=10' });
+    const { page, complaints, context } = await open('reading');
+    await say(page, 'Hello');
+    await grows(page, 0);
+    const other = await context.newPage();
+    await other.goto(page.url());
+    await grows(other, 0);
+    await page.getByRole('button', { name: 'Stop the reply' }).click();
+    await Promise.all([quiet(page), quiet(other)]);
+    const reading = new Promise<Route>((resolve) => void page.route(/\/sessions\/[^/]+$/, resolve, { times: 1 }));
+    await say(other, 'Mine');
+    const read = await reading;
+    await say(page, 'Yours');
+    await until(async () => (await page.locator('#message').inputValue()) === '');
+    await read.continue();
     await until(async () => (await page.locator('#message').inputValue()) === 'Yours');
     await until(async () => (await replies(page).count()) === 2);
     t.same(complaints, []);
