@@ -1,5 +1,6 @@
 /** `parley assistants` */
 import type { Command } from 'commander';
+import { limits } from '../base/limits.ts';
 import type { List } from '../client/types.ts';
 import type { ConsoleAssistantView, VersionChangesView, VersionView } from '../wire/wire.ts';
 import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
@@ -35,6 +36,12 @@ export function registerAssistants(program: Command, io: Io): void {
       'its new name',
     ),
   ).action(update(io));
+  addConnectionOptions(
+    addCommand(assistants, 'publish', 'make a version of the draft, which people get').option(
+      '--note <text>',
+      `a note on the version, at most ${limits.versionNoteCharactersMax} characters`,
+    ),
+  ).action(change(io, 'publish'));
   for (const [verb, description] of changes) {
     addConnectionOptions(addCommand(assistants, verb, description)).action(change(io, verb));
   }
@@ -57,7 +64,6 @@ const addCommand = (parent: Command, name: string, description: string): Command
   parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 const changes = [
-  ['publish', 'make a version of the draft, which people get'],
   ['unpublish', 'make it a draft again: no new sessions and turns'],
   ['disable', 'switch it off'],
   ['enable', 'switch it on again, published'],
@@ -71,6 +77,7 @@ Examples:
   parley assistants update support --tool Orders --tool-rounds-max 4
   parley assistants update support --voice --voice-id rms
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
+  parley assistants publish support --note "Refunds within 30 days"
   parley assistants changes support 4 --from draft
   parley assistants rollback support
   parley assistants disable support`;
@@ -141,16 +148,22 @@ const update =
 
 const change =
   (io: Io, verb: string) =>
-  (selector: string, options: ConnectionOptions): Promise<void> =>
-    inWorkspace(io, options, async (connection) => {
+  (selector: string, options: ConnectionOptions & { note?: string }): Promise<void> => {
+    const { note } = options;
+    if (note !== undefined && [...note].length > limits.versionNoteCharactersMax)
+      throw new UsageFailure(`--note has at most ${limits.versionNoteCharactersMax} characters.`);
+    return inWorkspace(io, options, async (connection) => {
       const answer = await connection.client.post<ConsoleAssistantView>(
         `${await pathOf(connection, selector)}/${verb}`,
+        note === undefined ? undefined : { note },
       );
       connection.show(
         answer,
-        (assistant) => `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}.`,
+        (assistant) =>
+          `The assistant "${oneLine(assistant.name)}" (${assistant.id}) is ${states[assistant.status]}${verb === 'publish' ? `: new sessions get version ${assistant.version}` : ''}.`,
       );
     });
+  };
 
 const versions =
   (io: Io) =>

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import type { List } from '../client/types.ts';
 import { limits } from '../base/limits.ts';
 import type {
+  ConsoleAssistantView,
   CreatedToolView,
   CredentialView,
   RefreshedToolView,
@@ -224,8 +225,41 @@ const update =
       const updated = await withSecret(connection, apiKey, url, (made) =>
         connection.client.patch<ToolView>(path, { ...body, ...made }),
       );
-      connection.show(updated, (tool) => `Changed the tool "${oneLine(tool.name)}" (${tool.id}).`);
+      const isVersioned = Object.keys(body).some((field) => !unversioned.includes(field));
+      const hint = isVersioned ? await unpublishedHint(connection, updated.body, options) : '';
+      connection.show(
+        updated,
+        (tool) => `Changed the tool "${oneLine(tool.name)}" (${tool.id}).${disabledHint(options)}${hint}`,
+      );
     });
+
+/** Settings that are effective at once, in every version. */
+const unversioned: readonly string[] = ['name', 'credential_id', 'disabled'];
+
+/** Says that `--disabled` needs no new version. */
+const disabledHint = ({ disabled }: Pick<SettingOptions, 'disabled'>): string =>
+  disabled === undefined
+    ? ''
+    : ` It is ${disabled ? 'disabled' : 'enabled'} in every version at once, without publishing.`;
+
+/**
+ * Says which published assistants with the tool have a draft that people do not get yet. Empty with
+ * `--json`.
+ */
+async function unpublishedHint(
+  { client, workspace }: ConsoleConnection,
+  { id }: Pick<ToolView, 'id'>,
+  { json }: ConnectionOptions,
+): Promise<string> {
+  if (json) return '';
+  const lines: string[] = [];
+  for await (const one of client.all<ConsoleAssistantView>(`${workspace}/assistants`))
+    if (one.tool_ids?.includes(id) && one.status === 'published' && one.draft.changed)
+      lines.push(
+        `\nPeople still get version ${one.version} of "${oneLine(one.name)}": publish its draft with \`parley assistants publish ${one.id}\`.`,
+      );
+  return lines.join('');
+}
 
 /** The settings of the options, as the API has them; undefined where none is given. */
 async function settingsOf(
@@ -294,9 +328,11 @@ const refresh =
         changes.length === 0
           ? ['Nothing has changed.']
           : changes.map(({ name, change }) => `${change.padEnd(8)} ${oneLine(name)}`);
-      const summary = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n');
-      if (!options.enable) return connection.show(refreshed, summary);
-      const body = { ...(await turned(connection, path, refreshed.body, true)).body, changes };
+      const turnedOn = options.enable ? await turned(connection, path, refreshed.body, true) : null;
+      const hint = await unpublishedHint(connection, refreshed.body, options);
+      const summary = (tool: ToolView): string => [...lines, stateOf(tool)].join('\n') + hint;
+      if (turnedOn === null) return connection.show(refreshed, summary);
+      const body = { ...turnedOn.body, changes };
       connection.show({ body, text: JSON.stringify(body) }, summary);
     });
 
@@ -313,8 +349,9 @@ const change =
   (selector: string, names: readonly string[], options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const path = await pathOf(connection, selector);
-      const tool = await toolWith(connection, path, names);
-      connection.show(await turned(connection, path, tool, enabled, names), stateOf);
+      const tool = await turned(connection, path, await toolWith(connection, path, names), enabled, names);
+      const hint = await unpublishedHint(connection, tool.body, options);
+      connection.show(tool, (after) => stateOf(after) + hint);
     });
 
 /** The tool, if it has functions of these names. */

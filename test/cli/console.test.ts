@@ -353,7 +353,15 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
   );
   t.equal(await said('disable', 'demo'), `The assistant "demo" (${assistant.id}) is disabled.\n`);
   t.equal(await said('unpublish', assistant.id), `The assistant "demo" (${assistant.id}) is a draft.\n`);
-  t.equal(await said('publish', assistant.id), `The assistant "demo" (${assistant.id}) is published.\n`);
+  const published = `The assistant "demo" (${assistant.id}) is published: new sessions get version 1.\n`;
+  t.equal(await said('publish', assistant.id), published);
+  t.strictSame(server.received.at(-1)!.body, null);
+  t.equal(await said('publish', assistant.id, '--note', 'Kinder.'), published);
+  t.strictSame(server.received.at(-1)!.body, { note: 'Kinder.' });
+  t.match(await run(['assistants', 'publish', 'demo', '--note', 'x'.repeat(501)], { env: server.env }), {
+    code: 2,
+    stderr: /500 characters/,
+  });
   t.equal(await said('enable', assistant.id), `The assistant "demo" (${assistant.id}) is published.\n`);
   t.match(await said('list'), `${assistant.id}  demo  published  scripted  scripted  2026-01-01 00:00:00Z`);
   t.match(await said('show', 'demo'), /^system prompt   Be kind\.\n {16}Be brief\.$/m);

@@ -58,7 +58,7 @@ t.test('tools: create, refresh, what is on, a test call, secrets', async (t) => 
   });
   const said = (args: string[], input?: string) =>
     run(args, { env: server.env, ...(input !== undefined && { input }) });
-  const sent = () => server.received.at(-1)!.body;
+  const sent = () => server.received.findLast(({ method }) => method !== 'GET')!.body;
   const created = await said(
     [
       'tools',
@@ -232,6 +232,19 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
   const path = `${inWorkspace}/tools/${tool.id}`;
   const server = await fakeServer(t, {
     ...workspaceRoutes,
+    [`GET ${inWorkspace}/assistants`]: () =>
+      list(
+        { ...consoleAssistant, tool_ids: [tool.id], draft: { digest: 'b', changed: true }, version: 4 },
+        { ...consoleAssistant, name: 'same', tool_ids: [tool.id] },
+        { ...consoleAssistant, name: 'without', draft: { digest: 'b', changed: true } },
+        {
+          ...consoleAssistant,
+          name: 'new',
+          status: 'draft',
+          tool_ids: [tool.id],
+          draft: { digest: 'b', changed: true },
+        },
+      ),
     [`GET ${inWorkspace}/tools`]: () => list(tool),
     [`GET ${path}`]: () => tool,
     [`PATCH ${path}`]: ({ body }, response) =>
@@ -257,6 +270,15 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
   ])
     t.match(shown, line);
   t.strictSame(JSON.parse((await said(['show', tool.id, '--json'])).stdout), tool);
+  const written = () => server.received.filter(({ method }) => method !== 'GET');
+  t.equal(
+    (await said(['update', 'Docs', '--timeout-seconds', '60'])).stdout,
+    `Changed the tool "Docs" (${tool.id}).\nPeople still get version 4 of "demo": publish its draft with \`parley assistants publish ${assistant.id}\`.\n`,
+  );
+  t.equal(
+    (await said(['update', 'Docs', '--disabled'])).stdout,
+    `Changed the tool "Docs" (${tool.id}). It is disabled in every version at once, without publishing.\n`,
+  );
   const changes: readonly (readonly [string[], object])[] = [
     [['--name', 'Notes'], { name: 'Notes' }],
     [
@@ -279,13 +301,13 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
   for (const [args, body] of changes) {
     t.match(
       await said(['update', 'Docs', ...args], '[{"name":"find"}]'),
-      { code: 0, stdout: /^Changed the tool "(Docs|Notes)" \(tool_a+\)\.$/m },
+      { code: 0, stdout: /^Changed the tool "(Docs|Notes)" \(tool_a+\)\./ },
       args.join(' '),
     );
-    t.strictSame(server.received.at(-1)!.body, body, args.join(' '));
+    t.strictSame(written().at(-1)!.body, body, args.join(' '));
   }
   t.strictSame(
-    server.received.at(-2)!.body,
+    written().at(-2)!.body,
     { kind: 'tool', base_url: tool.url, api_key: 'secret' },
     "a secret goes to the tool's own origin",
   );
@@ -309,7 +331,7 @@ t.test('a tool is shown with all of its settings, and changed one by one', async
   });
   t.equal((await said(['enable', 'Docs', 'cancel'])).code, 0);
   t.strictSame(
-    server.received.at(-1)!.body,
+    written().at(-1)!.body,
     { functions: [{ name: 'cancel', enabled: true }] },
     "an MCP server's functions are named alone",
   );

@@ -310,7 +310,7 @@ export const rooms: readonly Room[] = [
     ['src/pages/console/'],
     ['machines', 'wire', 'client', 'call bar', 'dom', 'roles'],
     "The pages run in a browser: they bring along the machines, the table of roles, the client's clock and, as types, the shapes on the wire, and nothing of the server.",
-    ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox'],
+    ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox', 'diff'],
   ),
   room('words', ['src/pages/words.ts', 'src/pages/words/'], [], 'Server and page say the same things.', []),
   room(

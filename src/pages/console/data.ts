@@ -71,6 +71,12 @@ export interface LoadedPages<Item> {
   readonly begun: boolean;
 }
 
+/** An item of a list: most have an id, a version has its number. */
+export type Listed = { readonly id: string } | { readonly number: number };
+
+/** Distinguishes an item from all others of its list. */
+export const keyOf = (item: Listed): string => ('id' in item ? item.id : String(item.number));
+
 const lists = new Map<string, Signal<LoadedPages<unknown>>>();
 /** Items of a page of a list. */
 export const pageSize = 100;
@@ -91,15 +97,13 @@ const filteredPath = (path: string, fields: Readonly<Record<string, string | nul
  * A list after its first page was read again: it brings new and changed items, and the others stay unless some between
  * might be missing.
  */
-function withFirst<Item extends { readonly id: string }>(
+function withFirst<Item extends Listed>(
   { items, next, begun }: LoadedPages<Item>,
   read: List<Item>,
 ): LoadedPages<Item> {
-  const ids = new Set(read.data.map(({ id }) => id));
-  const kept =
-    begun && items.length > pageSize && items.some(({ id }) => ids.has(id))
-      ? items.filter(({ id }) => !ids.has(id))
-      : [];
+  const keys = new Set(read.data.map(keyOf));
+  const isRead = (item: Item): boolean => keys.has(keyOf(item));
+  const kept = begun && items.length > pageSize && items.some(isRead) ? items.filter((item) => !isRead(item)) : [];
   return {
     items: [...read.data, ...kept],
     next: kept.length > 0 ? next : read.next_cursor,
@@ -111,7 +115,7 @@ function withFirst<Item extends { readonly id: string }>(
 }
 
 /** Reads a list's next page, or its first one again. */
-async function page<Item extends { readonly id: string }>(
+async function page<Item extends Listed>(
   path: string,
   fields: Readonly<Record<string, string | null>>,
   first: boolean,
@@ -153,7 +157,7 @@ export interface ListOf<Item> extends LoadedPages<Item> {
 }
 
 /** A list by pages: pages read stay, `more` reads the next one. `counts`: the total is asked for. */
-export function useList<Item extends { readonly id: string }>(
+export function useList<Item extends Listed>(
   path: string | null,
   fields: Readonly<Record<string, string | null>> = {},
   counts = false,

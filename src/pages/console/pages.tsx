@@ -29,6 +29,11 @@ const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string,
   usage: ['desk', 'usage'],
 };
 
+/** The pages below one item: the name of the list, and of one of it by its number. */
+const below: Readonly<Record<string, Readonly<Record<string, readonly [list: string, one: string]>>>> = {
+  assistants: { versions: ['versions', 'version'] },
+};
+
 const ofInstallation = ['load', 'workspaces', 'people', 'audit'];
 
 /** Accepts an id for a path of the API: dots and slashes are separators there. */
@@ -38,11 +43,21 @@ function named(parts: readonly string[]): { readonly lot: LotName; readonly name
   const [first = '', second = '', third] = parts;
   if (!first.startsWith('wks_'))
     return parts.length === 1 && ofInstallation.includes(first) ? { lot: 'desk', name: first } : null;
+  if (parts.length > 3 && Object.hasOwn(below, second)) return namedBelow(parts);
   const found = Object.hasOwn(ofWorkspace, second) ? ofWorkspace[second] : undefined;
   const name = third === undefined ? found?.[1] : found?.[2];
   // An actor has its kind before its id.
   const isLong = parts.length > (second === 'live' ? 4 : 3);
   return found === undefined || name === undefined || isLong || !parts.every(isId) ? null : { lot: found[0], name };
+}
+
+function namedBelow(parts: readonly string[]): { readonly lot: LotName; readonly name: string } | null {
+  const [, kind, , list = '', number] = parts;
+  const found = Object.hasOwn(below[kind!]!, list) ? below[kind!]![list] : undefined;
+  if (found === undefined || parts.length > 5 || !parts.every(isId)) return null;
+  const [listPage, onePage] = found;
+  if (number === undefined) return { lot: 'desk', name: listPage };
+  return /^[1-9]\d{0,8}$/.test(number) ? { lot: 'desk', name: onePage } : null;
 }
 
 const id = /^[A-Za-z0-9_-]{1,80}$/;
@@ -59,6 +74,7 @@ const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
     to: second,
   },
   assistant: { section: /^(general|model|tools|voice|pre-chat|link|widget|try)$/ },
+  version: { from: /^(draft|[1-9]\d{0,8})$/ },
   actor: { at: /^\d{1,9}(r\d{1,6})?$/, session: id },
   audit: { workspace: id, order: /^(asc|desc)$/ },
   usage: { days: /^(1|7|30|90)$/, bucket: /^(day|hour)$/, assistant_id: id, key_id: id },
@@ -114,7 +130,7 @@ export function Page() {
   if (failed) return <Updated />;
   const Shown = loaded.get(page.lot)?.[page.name] as FunctionComponent | undefined;
   if (Shown === undefined) return <Wait />;
-  const place = parts.slice(0, 4).join('/');
+  const place = parts.slice(0, 5).join('/');
   return (
     <Guard key={place}>
       <OfWorkspace id={parts[0]!.startsWith('wks_') ? parts[0]! : null}>

@@ -5,6 +5,10 @@ import type * as wire from '../../wire/wire.ts';
 
 export type Workspace = wire.WorkspaceView;
 export type Assistant = wire.ConsoleAssistantView;
+export type Version = wire.VersionView;
+export type VersionWithConfig = Static<typeof wire.VersionWithConfigView>;
+export type VersionChange = wire.VersionChangesView['data'][number];
+export type RestoredAssistant = Static<typeof wire.RestoredAssistantView>;
 export type AssistantPreview = Static<typeof wire.AssistantPreviewView>;
 export type LinkStatus = wire.LinkStatusView;
 export type Credential = wire.CredentialView;

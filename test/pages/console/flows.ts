@@ -90,6 +90,9 @@ async function assistantByKeyboard(t: Test, page: Page, { url, house }: Console)
   await page.getByRole('main').focus();
   await tabTo(t, page, 'Publish');
   await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: 'Publish the draft' }).waitFor();
+  await page.keyboard.type('The first one');
+  await page.keyboard.press('Enter');
   await page.locator('.pill', { hasText: 'published' }).waitFor();
   const id = page.url().split('/').at(-1)!;
   const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json;

@@ -32,6 +32,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
         (query) => `${w}/assistants/${full.assistant.id}${query}`,
       ),
     ],
+    ...['versions', 'versions/1', 'versions/1?from=draft'].map((name) => `${w}/assistants/${asked.assistant}/${name}`),
     ...[
       `${w}/tools`,
       `${w}/tools/${tool}`,

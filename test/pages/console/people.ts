@@ -88,7 +88,7 @@ async function longNames(t: Test, page: Page, console: Console): Promise<void> {
 const navigationOf = (page: Page): Promise<string[]> =>
   page.locator('nav[aria-label="Console"] > a:not(.brand)').allTextContents();
 
-const buildersOnly = ['Create assistant', 'Create tool', 'Save', 'Publish', 'Unpublish', 'Disable'];
+const buildersOnly = ['Create assistant', 'Create tool', 'Save', 'Publish', 'Unpublish', 'Disable', 'Restore as draft'];
 const ownersOnly = ['Create key', 'Create webhook', 'Enter credential', 'Create workspace', 'Edit', 'Erase'];
 
 /** Buttons that each role is not shown, on the pages that it may read. */
@@ -112,6 +112,7 @@ async function shownTo(t: Test, console: Console, full: Furnished, role: Role): 
     ),
     ...['load', 'workspaces', 'people', 'audit'],
     ...[`${w}/assistants/${full.assistant.id}`, `${w}/sessions/${full.session.id}`],
+    `${w}/assistants/${full.assistant.id}/versions/1`,
   ]) {
     complaints.length = 0;
     await page.goto(`${house.url}/console/${path}`);
@@ -155,6 +156,7 @@ const all = [
   'audit',
   'assistants ',
   'sessions ',
+  'assistants ',
 ];
 const without = (...names: readonly string[]): readonly string[] => all.filter((name) => !names.includes(name));
 const expected: Readonly<Record<Role, readonly string[]>> = {

@@ -1,5 +1,5 @@
 /** An assistant: its form in sections, what may be done with it, and a talk with it, also while it is a draft. */
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { may } from '../may.ts';
@@ -11,15 +11,18 @@ import {
   type Section,
   type Shown,
 } from '../parts/assistant-sections.ts';
-import { bodyOf, emptyDraft, draftOf, forget, keep, readKept, type AssistantDraft } from '../parts/assistant-draft.ts';
+import { forget } from '../parts/assistant-draft.ts';
 import { AssistantForm } from '../parts/assistant-form.tsx';
 import { IdentityDialogs, useLinkIdentity } from '../parts/identity-form.tsx';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { useLinkUse } from '../parts/link-use.ts';
+import { OthersNotice } from '../parts/others-changes.tsx';
+import { ReleaseBar } from '../parts/release-bar.tsx';
 import { useTabs } from '../parts/tabs.ts';
 import { Trial } from '../parts/trial.tsx';
+import { useDraft } from '../parts/use-draft.ts';
 import { NotPermitted, Unread } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, segments, setQuery } from '../route.ts';
@@ -44,56 +47,10 @@ export default function AssistantPage() {
   return <Editor key={id} assistant={assistant ?? null} path={path} />;
 }
 
-/** The draft of the form, what is stored, and the way from one to the other. */
-function useDraft(assistant: Assistant | null, path: string) {
-  const saved = assistant === null ? emptyDraft : draftOf(assistant);
-  const place = assistant?.id ?? 'new';
-  const [draft, setDraft] = useState<AssistantDraft>(() => readKept(place) ?? saved);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
-  const dirty = JSON.stringify(draft) !== JSON.stringify(saved);
-  // Before the next frame: a reload right after a key was pressed loses nothing.
-  useLayoutEffect(() => (dirty ? keep(place, draft) : forget(place)), [draft, dirty]);
-  useEffect(() => {
-    // Unsaved changes are kept for a reload; leaving the site asks for confirmation.
-    const leave = (event: BeforeUnloadEvent) => dirty && event.preventDefault();
-    addEventListener('beforeunload', leave);
-    return () => removeEventListener('beforeunload', leave);
-  }, [dirty]);
-
-  /** Resolves with the stored assistant; null if it was refused. */
-  const save = async (): Promise<Assistant | null> => {
-    setBusy(true);
-    setFailure(null);
-    try {
-      const body = bodyOf(draft, assistant);
-      const stored =
-        assistant === null
-          ? await ask<Assistant>(`${apiWorkspace()}/assistants`, { body })
-          : await ask<Assistant>(path, { method: 'PATCH', body, headers: ifDraft(assistant) });
-      forget(place);
-      changeInLists(stored.id, stored);
-      put(`${apiWorkspace()}/assistants/${stored.id}`, stored);
-      setDraft(draftOf(stored));
-      if (assistant === null) go(inWorkspace('assistants', stored.id), { replace: true });
-      return stored;
-    } catch (error) {
-      setFailure(caught(error));
-      return null;
-    } finally {
-      setBusy(false);
-    }
-  };
-  return { draft, setDraft, saved, dirty, busy, failure, save };
-}
-
-/** The condition that nobody has changed the draft since it was read. */
-const ifDraft = ({ draft }: Assistant) => ({ 'if-match': `"${draft.digest}"` });
-
 function Editor({ assistant, path }: { assistant: Assistant | null; path: string }) {
   const credentials = useList<Credential>(may('credentials.read') ? `${apiWorkspace()}/credentials` : null).items;
   const tools = useList<Tool>(may('tools.read') ? `${apiWorkspace()}/tools` : null).items;
-  const { draft, setDraft, saved, dirty, busy, failure, save } = useDraft(assistant, path);
+  const { draft, change, discard, dirty, busy, failure, save, others, dismissOthers } = useDraft(assistant, path);
   const use = useLinkUse(path, assistant);
   const identity = useLinkIdentity(path);
   const mayWrite = may('assistants.write');
@@ -112,8 +69,10 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
         above={[inWorkspace('assistants'), 'Assistants']}
         state={assistant && <State name={assistant.status} tone={toneOf(assistant.status)} />}
       >
-        {assistant !== null && mayWrite && <Acts assistant={assistant} path={path} dirty={dirty} save={save} />}
+        {assistant !== null && mayWrite && <Acts assistant={assistant} path={path} />}
       </Head>
+      {assistant !== null && <ReleaseBar assistant={assistant} path={path} dirty={dirty} save={save} />}
+      {others !== null && <OthersNotice others={others} draft={draft} change={change} dismiss={dismissOthers} />}
       {!mayWrite && <p class="note">Your role may read these settings, and not change them.</p>}
       <div class="bench editor" data-shown={shown}>
         <form class="form" ref={form.place} noValidate onSubmit={submit}>
@@ -122,7 +81,7 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
             <AssistantForm
               shown={shown === 'try' ? 'general' : shown}
               draft={draft}
-              change={(fields) => setDraft((held) => ({ ...held, ...fields }))}
+              change={change}
               credentials={credentials}
               tools={tools}
               failure={failure}
@@ -140,12 +99,12 @@ function Editor({ assistant, path }: { assistant: Assistant | null; path: string
                   {busy ? 'Saving …' : assistant === null ? 'Create assistant' : 'Save'}
                 </button>
                 {dirty && assistant !== null && (
-                  <button type="button" class="quiet" onClick={() => setDraft(saved)}>
+                  <button type="button" class="quiet" onClick={discard}>
                     Discard<span class="wide">{'\u00a0'}changes</span>
                   </button>
                 )}
                 <span class="note" role="status">
-                  {dirty ? (assistant === null ? 'It begins as a draft.' : 'Not saved yet.') : unpublished(assistant)}
+                  {dirty && (assistant === null ? 'It begins as a draft.' : 'Not saved yet.')}
                 </span>
                 {assistant !== null && (
                   <a
@@ -224,45 +183,22 @@ const Later = () => (
   </section>
 );
 
-interface ActsOptions {
-  readonly assistant: Assistant;
-  readonly path: string;
-  readonly dirty: boolean;
-  readonly save: () => Promise<Assistant | null>;
-}
-
-const words = { publish: 'Publish', unpublish: 'Unpublish', disable: 'Disable', enable: 'Enable' } as const;
+const words = { unpublish: 'Unpublish', disable: 'Disable', enable: 'Enable' } as const;
 type Verb = keyof typeof words;
 
 const verbs: Readonly<Record<Assistant['status'], readonly Verb[]>> = {
-  draft: ['publish', 'disable'],
+  draft: ['disable'],
   published: ['unpublish', 'disable'],
   disabled: ['enable', 'unpublish'],
 };
 
-/** Whether people are answered by another version than the draft. */
-const hasUnpublished = ({ status, draft }: Assistant): boolean => status === 'published' && draft.changed;
-
-const unpublished = (assistant: Assistant | null): string =>
-  assistant !== null && hasUnpublished(assistant)
-    ? `The draft differs from version ${assistant.version}. People get it once it is published.`
-    : '';
-
-function Acts({ assistant, path, dirty, save }: ActsOptions) {
+function Acts({ assistant, path }: { assistant: Assistant; path: string }) {
   const { id, name, status } = assistant;
-  const isChange = status === 'published';
-  const offered =
-    isChange && (dirty || hasUnpublished(assistant)) ? ['publish' as const, ...verbs[status]] : verbs[status];
   const [asking, setAsking] = useState<'disable' | 'delete' | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const close = () => setAsking(null);
   const move = async (verb: Verb) => {
-    const published = dirty && verb === 'publish' ? await save() : assistant;
-    if (published === null) return;
-    const moved = await ask<Assistant>(`${path}/${verb}`, {
-      method: 'POST',
-      ...(verb === 'publish' && { headers: ifDraft(published) }),
-    });
+    const moved = await ask<Assistant>(`${path}/${verb}`, { method: 'POST' });
     put(path, moved);
     changeInLists(id, moved);
   };
@@ -285,14 +221,14 @@ function Acts({ assistant, path, dirty, save }: ActsOptions) {
       <button type="button" class="quiet" onClick={() => setAsking('delete')}>
         Delete
       </button>
-      {offered.map((verb) => (
+      {verbs[status].map((verb) => (
         <button
           key={verb}
           type="button"
-          class={verb === 'publish' || verb === 'enable' ? 'primary' : undefined}
+          class={verb === 'enable' ? 'primary' : undefined}
           onClick={() => (verb === 'disable' ? setAsking('disable') : run(verb))}
         >
-          {verb !== 'publish' ? words[verb] : dirty ? 'Save and publish' : isChange ? 'Publish changes' : words.publish}
+          {words[verb]}
         </button>
       ))}
       {asking === 'disable' && (

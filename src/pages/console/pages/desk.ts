@@ -12,6 +12,8 @@ export { default as sessions } from './sessions.tsx';
 export { default as tool } from './tool.tsx';
 export { default as tools } from './tools.tsx';
 export { default as usage } from './usage.tsx';
+export { default as version } from './version.tsx';
+export { default as versions } from './versions.tsx';
 export { default as webhook } from './webhook.tsx';
 export { default as webhooks } from './webhooks.tsx';
 export { default as workspaces } from './workspaces.tsx';

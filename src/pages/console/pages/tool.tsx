@@ -23,7 +23,7 @@ export default function ToolPage() {
   const id = segments.value[2]!;
   const path = `${apiWorkspace()}/tools/${id}`;
   const { value: tool, failure } = useRead<Tool>(path);
-  const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
+  const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`);
   const [changes, setChanges] = useState<Changes | null>(null);
   if (tool === undefined)
     return (
@@ -32,8 +32,10 @@ export default function ToolPage() {
   const stored = (after: Tool) => {
     put(path, after);
     changeInLists(id, after);
+    // An edit changes the drafts of the assistants that have it.
+    assistants.again();
   };
-  const users = assistants.filter(({ tool_ids: ids }) => ids.includes(id));
+  const users = assistants.items.filter(({ tool_ids: ids }) => ids.includes(id));
   return (
     <>
       <Head name={tool.name} id={id} above={[inWorkspace('tools'), 'Tools']} state={<State name={tool.kind} />}>
@@ -59,6 +61,7 @@ export default function ToolPage() {
           ],
         ]}
       />
+      <Unpublished of={users.filter(({ status, draft }) => status === 'published' && draft.changed)} />
       {tool.refresh_error !== null && <RefreshError of={tool.refresh_error} />}
       <div role="status">{changes !== null && <Differences of={changes} />}</div>
       <div class="bench">
@@ -73,6 +76,24 @@ export default function ToolPage() {
     </>
   );
 }
+
+/** Names the assistants whose draft, with the tool as it is now, people do not get yet. */
+const Unpublished = ({ of }: { of: readonly Assistant[] }) => (
+  <div role="status">
+    {of.length > 0 && (
+      <p class="banner">
+        An edit changes drafts. Publish to make it effective:{' '}
+        {of.map(({ id, name, version }, index) => (
+          <span key={id}>
+            {index > 0 && ', '}
+            <a href={inWorkspace('assistants', id)}>{name}</a> (the draft differs from version {version})
+          </span>
+        ))}
+        .
+      </p>
+    )}
+  </div>
+);
 
 const RefreshError = ({ of: { at, step, error } }: { of: NonNullable<Tool['refresh_error']> }) => (
   <p class="banner" role="note">
@@ -189,7 +210,7 @@ function Acts({ tool: { id, name, kind }, path, users, stored, setChanges }: Act
           <p>
             {users.length === 0
               ? 'No assistant uses it.'
-              : `${users.map((one) => one.name).join(', ')} will have it no more.`}{' '}
+              : `It is removed from the drafts of ${users.map((one) => one.name).join(', ')}. Versions that contain it continue to call it: disable the tool to stop them at once.`}{' '}
             It cannot be undone.
           </p>
         </ConfirmDialog>

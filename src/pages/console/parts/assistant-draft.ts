@@ -5,6 +5,7 @@
 import type { ApiFailure } from '../api.ts';
 import { durationText, durationSeconds } from './duration.ts';
 import type { Assistant } from '../types.ts';
+import type { Edit } from './draft-merge.ts';
 import { limitOf, linkLimitNames, type LinkLimit, type LinkLimits } from './link-limits.ts';
 
 export interface VisitorField {
@@ -215,11 +216,14 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
 
 const keyOf = (place: string): string => `parley assistant ${place}`;
 
-export const keep = (place: string, draft: AssistantDraft): void =>
-  sessionStorage.setItem(keyOf(place), JSON.stringify(draft));
+export const keep = (place: string, edit: Edit<AssistantDraft>): void =>
+  sessionStorage.setItem(keyOf(place), JSON.stringify(edit));
 export const forget = (place: string): void => sessionStorage.removeItem(keyOf(place));
 
-export function readKept(place: string): AssistantDraft | null {
+export function readKept(place: string): Edit<AssistantDraft> | null {
   const found = sessionStorage.getItem(keyOf(place));
-  return found === null ? null : { ...emptyDraft, ...(JSON.parse(found) as AssistantDraft) };
+  if (found === null) return null;
+  const { base, draft } = JSON.parse(found) as Partial<Edit<AssistantDraft>>;
+  // An earlier build kept the draft alone.
+  return base && draft ? { base: { ...emptyDraft, ...base }, draft: { ...emptyDraft, ...draft } } : null;
 }

@@ -1,6 +1,7 @@
 /** A dialog: the browser's own, which keeps the focus, closes on Escape and gives the focus back. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ApiFailure } from '../api.ts';
 import { FormEnd, useSubmit } from './submit.tsx';
 
 interface Options {
@@ -47,16 +48,32 @@ interface Question {
   readonly act: string;
   readonly run: () => Promise<void>;
   readonly close: () => void;
+  /** Closes it without the action; by default `close`. */
+  readonly cancel?: () => void;
   /** A text to type before the action can be confirmed. */
   readonly typed?: string;
+  /** The advice on a failure, where the dialog knows better. */
+  readonly advice?: (failure: ApiFailure) => string;
+  /** Whether the action cannot be undone; by default it cannot. */
+  readonly danger?: boolean;
 }
 
-/** Asks for confirmation of an action that cannot be undone. */
-export function ConfirmDialog({ name, children, act, run, close, typed }: Question) {
+/** Asks for confirmation of an action. */
+export function ConfirmDialog({
+  name,
+  children,
+  act,
+  run,
+  close,
+  cancel = close,
+  typed,
+  advice,
+  danger = true,
+}: Question) {
   const [text, setText] = useState('');
   const sending = useSubmit(() => run().then(close));
   return (
-    <Dialog name={name} close={close}>
+    <Dialog name={name} close={cancel}>
       <form onSubmit={sending.submit}>
         {children}
         {typed !== undefined && (
@@ -70,7 +87,14 @@ export function ConfirmDialog({ name, children, act, run, close, typed }: Questi
             />
           </label>
         )}
-        <FormEnd sending={sending} act={act} cancel={close} danger disabled={typed !== undefined && text !== typed} />
+        <FormEnd
+          sending={sending}
+          act={act}
+          cancel={cancel}
+          danger={danger}
+          disabled={typed !== undefined && text !== typed}
+          advice={advice}
+        />
       </form>
     </Dialog>
   );

@@ -6,7 +6,7 @@ interface Options {
   readonly failure: ApiFailure | null;
   readonly again?: (() => void) | undefined;
   /** The advice, where the page knows better than `adviceOn`. */
-  readonly advice?: (failure: ApiFailure) => string;
+  readonly advice?: ((failure: ApiFailure) => string) | undefined;
 }
 
 export function Failure({ failure, again, advice = adviceOn }: Options) {

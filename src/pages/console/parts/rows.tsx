@@ -1,7 +1,7 @@
 /** A table whose rows are links. Its rows are a grid in groups; the browser draws only the groups in sight. */
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import type { ListOf } from '../data.ts';
+import { keyOf, type Listed, type ListOf } from '../data.ts';
 import { Failure } from './failure.tsx';
 import { Wait } from './wait.tsx';
 
@@ -29,13 +29,7 @@ interface Options<Item> {
 
 const groupSize = 100;
 
-export function Rows<Item extends { readonly id: string }>({
-  label,
-  columns,
-  list,
-  empty,
-  depends = {},
-}: Options<Item>) {
+export function Rows<Item extends Listed>({ label, columns, list, empty, depends = {} }: Options<Item>) {
   const { items, failure, begun, loading, next } = list;
   if (!begun) return failure ? <Failure failure={failure} again={list.again} /> : <Wait />;
   if (items.length === 0) return <>{empty}</>;
@@ -86,7 +80,7 @@ interface GroupOptions<Item> {
   readonly depends: unknown;
 }
 
-class Group<Item extends { readonly id: string }> extends Component<GroupOptions<Item>> {
+class Group<Item extends Listed> extends Component<GroupOptions<Item>> {
   override shouldComponentUpdate({ items, depends }: GroupOptions<Item>): boolean {
     const before = this.props;
     return (
@@ -100,7 +94,7 @@ class Group<Item extends { readonly id: string }> extends Component<GroupOptions
     return (
       <div role="rowgroup" class="group" style={{ containIntrinsicSize: `auto ${items.length * 36}px` }}>
         {items.map((item) => (
-          <div role="row" key={item.id}>
+          <div role="row" key={keyOf(item)}>
             {columns.map((column) => (
               <span role="cell" key={column.name} class={classOf(column)}>
                 {column.cell(item)}

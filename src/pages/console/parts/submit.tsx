@@ -38,9 +38,18 @@ interface Options {
   /** The action cannot be undone. */
   readonly danger?: boolean;
   readonly disabled?: boolean;
+  /** The advice on a failure, where the form knows better than `adviceOn`. */
+  readonly advice?: ((failure: ApiFailure) => string) | undefined;
 }
 
-export function FormEnd({ sending: { failure, busy }, act, cancel, danger = false, disabled = false }: Options) {
+export function FormEnd({
+  sending: { failure, busy },
+  act,
+  cancel,
+  danger = false,
+  disabled = false,
+  advice,
+}: Options) {
   const place = useRef<HTMLParagraphElement>(null);
   // The focus goes to the field that was refused.
   useEffect(
@@ -49,7 +58,7 @@ export function FormEnd({ sending: { failure, busy }, act, cancel, danger = fals
   );
   return (
     <>
-      <Failure failure={failure} />
+      <Failure failure={failure} advice={advice} />
       <p ref={place} class={cancel ? 'acts end' : 'acts'}>
         {cancel && (
           <button type="button" class="quiet" onClick={cancel}>

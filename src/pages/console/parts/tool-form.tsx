@@ -14,7 +14,7 @@ interface Options {
   readonly failure: ApiFailure | null;
 }
 
-const offNote = 'No assistant is offered its functions, and no call is sent.';
+const offNote = 'At once and in every version, without publishing: its functions are not offered, and no call is sent.';
 
 /** Whether a credential may go to a URL: it belongs to an origin. */
 const fits = ({ kind, base_url: base }: Credential, url: string): boolean =>
