@@ -3,6 +3,7 @@ import type { AnyStateMachine } from 'xstate';
 import { assistantKind } from './assistant.ts';
 import { callKind } from './call.ts';
 import { keyKind } from './key.ts';
+import { releaseKind } from './release.ts';
 import { replyKind } from './reply.ts';
 import { sessionKind } from './session.ts';
 import { socketKind } from './socket.ts';
@@ -18,6 +19,7 @@ export const kinds = {
   key: keyKind,
   workspace: workspaceKind,
   assistant: assistantKind,
+  release: releaseKind,
   socket: socketKind,
   visitor: visitorKind,
 } as const;

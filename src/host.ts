@@ -27,6 +27,7 @@ import { SessionStreams } from './turn/session-stream.ts';
 import { Turns } from './turn/turns.ts';
 import { Withdrawals } from './turn/withdrawals.ts';
 import type { Tracer } from './base/tracing.ts';
+import { LiveReleases } from './host/live-releases.ts';
 import { Replies } from './host/replies.ts';
 import { SessionFollowers } from './host/session-followers.ts';
 import { Sockets } from './host/sockets.ts';
@@ -190,6 +191,7 @@ export class Host {
     this.#actors = {
       workspace: this.workspaces,
       assistant: this.assistants,
+      release: { population: new LiveReleases(this.assistants) },
       key: this.keys,
       session: this.sessions,
       turn: this.turns,
@@ -223,8 +225,11 @@ export class Host {
 
   #hear(notice: Notice): void {
     if (notice.type === 'session.moved') return this.followers.wake(notice.sessionId);
-    // The only owner of a store has acted upon its own steps already.
-    if (this.#store.leaseMs === null) return;
+    // The only owner of a store has acted upon its own steps already, but for a step that halts a rollout.
+    if (this.#store.leaseMs === null) {
+      if (notice.type === 'changed' && notice.kind === 'assistant') this.assistants.doubt(notice.id);
+      return;
+    }
     if (notice.type === 'turn.stop') {
       const runner = this.sessions.population.peek(notice.sessionId)?.runner;
       if (runner?.turnId === notice.turnId) void runner.stop(notice.reason);

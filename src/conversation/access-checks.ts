@@ -126,7 +126,7 @@ export const reachActor = (principal: Principal, id: string, services: Services)
     });
   });
 
-/** A session's actor with its assistant, and the assistant as it answers the session. */
+/** A session's actor with its assistant, and the assistant as it answers the session's next turn. */
 export interface ReachedConversation {
   readonly actor: LiveSession;
   readonly assistant: AssistantActor;
@@ -156,7 +156,7 @@ export const reachConversation = (principal: Principal, id: string, services: Se
       return thenSync<AssistantActor | null, Reached>(published, (assistant) =>
         assistant === null
           ? { actor, assistant: null, answering: null }
-          : thenSync(services.host.versions.ofSession(assistant.record, actor.record), (answering) => ({
+          : thenSync(services.host.versions.ofNextTurn(assistant.record, actor.record), (answering) => ({
               actor,
               assistant,
               answering,

@@ -13,8 +13,10 @@ import type { SaidMessage } from '../providers/model.ts';
 import type { Assistant, Session } from '../store/store.ts';
 import type { CallAnswer } from '../turn/pending-tool-calls.ts';
 import type { TurnLog } from '../turn/log.ts';
+import type { NewSession } from '../turn/sessions.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
+import { createOnVersion } from './new-session.ts';
 import { causeByPrincipal, type Principal } from './principal.ts';
 import { answeringOf, keyOf, mayUse } from './access-checks.ts';
 import { sessionView } from './views.ts';
@@ -59,10 +61,20 @@ export async function checkConverses(
   services: Services,
 ): Promise<AnsweringAssistant> {
   const answering = await answeringOf(assistant, session, services);
+  checkAnswers(principal, assistant, answering, requestId, services);
+  return answering;
+}
+
+function checkAnswers(
+  principal: Principal,
+  assistant: AssistantActor,
+  answering: AnsweringAssistant,
+  requestId: string,
+  services: Services,
+): void {
   visitorOf({}, answering.visitorFields);
   const refusal = services.host.assistants.refusal(assistant, causeByPrincipal(principal, requestId));
   if (refusal !== null) throw new Failure(refusal);
-  return answering;
 }
 
 /** The idempotency record under which a principal, or a repeated request, finds its session. */
@@ -91,31 +103,26 @@ export async function openAdapterSession(
 ): Promise<{ session: Session; replayed: boolean }> {
   if (services.draining) throw refusedByDrain();
   const { requestId, earlier, named } = wanted;
-  const {
-    id: assistantId,
-    maxCallSeconds,
-    version,
-  } = await checkConverses(principal, assistant, null, requestId, services);
   const { workspaceId, channel } = principal;
-  const about = {
-    workspaceId,
-    assistantId,
-    channel,
-    keyId: keyOf(principal),
-    visitor: {},
-    metadata: {},
-    maxCallSeconds,
-    ...(version && { assistantVersion: version.number }),
-    greeting: null,
-    cause: causeByPrincipal(principal, requestId),
+  const fieldsOf = (answering: AnsweringAssistant): NewSession => {
+    checkAnswers(principal, assistant, answering, requestId, services);
+    return {
+      workspaceId,
+      assistantId: assistant.record.id,
+      channel,
+      keyId: keyOf(principal),
+      visitor: {},
+      metadata: {},
+      maxCallSeconds: answering.maxCallSeconds,
+      greeting: null,
+      cause: causeByPrincipal(principal, requestId),
+      ...(earlier && { earlier }),
+      remember: named?.as ?? null,
+      remembersItself: named?.lasts ?? false,
+      ...(named?.replaces && { replaces: named.replaces }),
+    };
   };
-  return services.host.sessions.create({
-    ...about,
-    ...(earlier && { earlier }),
-    remember: named?.as ?? null,
-    remembersItself: named?.lasts ?? false,
-    ...(named?.replaces && { replaces: named.replaces }),
-  });
+  return createOnVersion(assistant, null, fieldsOf, services);
 }
 
 /** A message as the client of a protocol adapter sends it. */

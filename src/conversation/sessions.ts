@@ -4,10 +4,13 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import type { Session, VisitorField } from '../store/store.ts';
+import type { AnsweringAssistant } from '../host/versions.ts';
+import type { NewSession } from '../turn/sessions.ts';
 import type { CreateSessionBody } from '../wire/wire.ts';
 import type { Idempotency } from './idempotency.ts';
 import { linkOf } from '../host/link-budget.ts';
 import { useOf } from './link.ts';
+import { createOnVersion } from './new-session.ts';
 import { causeByPrincipal, type Principal } from './principal.ts';
 import { checkPermission, keyOf, findAssistant, reachActor, reachAssistant } from './access-checks.ts';
 
@@ -32,31 +35,32 @@ export async function openSession(
   if (earlier) return { session: earlier, replayed: true };
   if (services.draining) throw refusedByDrain();
   const assistant = await reachAssistant(principal, body.assistant_id, services);
-  const answering = await host.versions.current(assistant.record);
-  const { visitorFields, maxCallSeconds, version } = answering;
-  const visitor = visitorOf(body.visitor ?? {}, visitorFields);
-
   const cause = causeByPrincipal(principal, requestId);
-  const refusal = host.assistants.refusal(assistant, cause);
-  if (refusal !== null) throw new Failure(refusal);
   const use = useOf(principal, assistant, services);
-  if (use !== undefined) await host.visitors.takeSession(principal.workspaceId, use, cause);
   const { workspaceId, channel } = principal;
   const link = use && linkOf(use, null);
-  return host.sessions.create({
-    workspaceId,
-    assistantId: assistant.record.id,
-    channel,
-    keyId: keyOf(principal),
-    visitor,
-    metadata: body.metadata ?? {},
-    maxCallSeconds,
-    ...(version && { assistantVersion: version.number }),
-    greeting: (session) => greetingFor(answering, session),
-    remember,
-    cause,
-    ...(link && { link }),
-  });
+  let isTaken = use === undefined;
+  const wanted = async (answering: AnsweringAssistant): Promise<NewSession> => {
+    const visitor = visitorOf(body.visitor ?? {}, answering.visitorFields);
+    const refusal = host.assistants.refusal(assistant, cause);
+    if (refusal !== null) throw new Failure(refusal);
+    if (!isTaken) await host.visitors.takeSession(workspaceId, use!, cause);
+    isTaken = true;
+    return {
+      workspaceId,
+      assistantId: assistant.record.id,
+      channel,
+      keyId: keyOf(principal),
+      visitor,
+      metadata: body.metadata ?? {},
+      maxCallSeconds: answering.maxCallSeconds,
+      greeting: (session) => greetingFor(answering, session),
+      remember,
+      cause,
+      ...(link && { link }),
+    };
+  };
+  return createOnVersion(assistant, use?.visitorId ?? null, wanted, services);
 }
 
 /**

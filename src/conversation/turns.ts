@@ -16,6 +16,7 @@ import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
 import { useOf } from './link.ts';
 import { causeByPrincipal, mayAnswer, type Principal } from './principal.ts';
+import { releaseBasis } from '../host/versions.ts';
 import { keyOf, reachActor, reachConversation, turnRefusal, type ReachedConversation } from './access-checks.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Span } from '../base/tracing.ts';
@@ -68,17 +69,19 @@ export async function converse(principal: Principal, sent: SentMessage, services
   const { host, clock } = services;
   // The session is not read first on a shared store: the step that begins the turn is compared with the stored session
   // in any case.
-  const reaching = reachConversation(principal, sent.sessionId, services);
-  const reached = reaching instanceof Promise ? await reaching : reaching;
-  const { actor: session } = reached;
-  if (reached.assistant === null || services.draining) return joinOnly(principal, sent, services);
-
   const startedAt = clock.monotonic();
-  const wanted = wantedTurn(principal, reached, sent, services);
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-    const started = await host.turns.begin(session, wanted);
+    const reaching = reachConversation(principal, sent.sessionId, services);
+    const reached = reaching instanceof Promise ? await reaching : reaching;
+    const { actor: session } = reached;
+    if (reached.assistant === null || services.draining) return joinOnly(principal, sent, services);
+    const started = await host.turns.begin(session, wantedTurn(principal, reached, sent, services));
     if (started.kind === 'started') {
       return { turn: await awaitAnswer(started.runner, startedAt, services), replayed: false };
+    }
+    if (started.kind === 'outdated') {
+      host.assistants.doubt(session.record.assistantId);
+      continue;
     }
     const joined = await join(session, started.remembered.resultId, services);
     if (joined !== null) return { turn: linked(joined, sent.span), replayed: true };
@@ -133,6 +136,8 @@ export function wantedTurn(
     cause,
     historyTokensMax: answering.model.historyTokensMax,
     assistantVersion: answering.version?.number,
+    recalls: answering.release?.recalls,
+    release: releaseBasis(answering),
     model: new AssistantModel(answering, actor.record, services, sent),
     reports: new LoggedReports(sent.requestId, sent.sessionId, services),
     span:

@@ -62,7 +62,24 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     identity_required: assistant.link.identityRequired ?? false,
   },
   alias: assistant.alias ?? null,
+  session_policy: assistant.sessionPolicy ?? 'pin',
 });
+
+/** The version that is rolled out, without its counts; null without a rollout. */
+export const candidateView = ({ release }: Pick<Assistant, 'release'>) => {
+  const { candidate = null } = release ?? {};
+  return (
+    candidate && {
+      version: candidate.version,
+      percent: candidate.percent,
+      halt: candidate.halt && {
+        failed_percent: candidate.halt.failedPercent,
+        after_turns: candidate.halt.afterTurns,
+      },
+      state: candidate.isHalted ? 'halted' : 'rolling',
+    }
+  );
+};
 
 export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({
   id,

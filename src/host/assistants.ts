@@ -5,12 +5,13 @@ import {
   type AssistantEvent,
   type AssistantOutcome,
 } from '../../machines/assistant.ts';
+import { releaseKind } from '../../machines/release.ts';
 import type { Clock } from '../base/clock.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
-import { versionId, type Release } from '../store/records/versions.ts';
-import type { Assistant, AssistantVersion, Cause, Store } from '../store/store.ts';
+import { versionId } from '../store/records/versions.ts';
+import type { Assistant, AssistantVersion, Cause, HaltRule, Release, Store } from '../store/store.ts';
 import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
@@ -19,6 +20,7 @@ import { Aliases } from './aliases.ts';
 import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor, type Changed } from './catalog-actors.ts';
 import { draftDigest, toolsOf, versionOf, type ToolsById } from './draft.ts';
+import { changeRelease, releaseSnapshot, type ReleaseChange } from './release.ts';
 import { isUnversioned } from './versions.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
@@ -32,8 +34,18 @@ export interface Publication {
 
 type Versioned = Changed<'assistant'>;
 
-/** Numbers of earlier versions that an assistant has. */
-const earlierVersionsMax = 200;
+/** A change of the versions that people get, other than by a publication. */
+export type ReleaseRequest =
+  /** Null: the newest older version that was current before. */
+  | { readonly type: 'rollback'; readonly version: number | null }
+  | {
+      readonly type: 'rollout';
+      readonly version: number | 'draft';
+      readonly percent: number;
+      /** Undefined: the candidate keeps its rule. */
+      readonly halt?: HaltRule | null | undefined;
+    }
+  | { readonly type: 'promote' | 'end' | 'recall' };
 
 export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 
@@ -55,6 +67,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       clock,
       shared: store.leaseMs !== null,
       inspector,
+      beside: ({ release = null }) => ({ kind: releaseKind.name, ...releaseSnapshot(release) }),
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
     });
@@ -173,11 +186,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
         // An assistant that was never published is published by `enable` as well.
         const publishes = verb === 'publish' || (verb === 'enable' && versioned.record.release === null);
         return publishes && versioned.made === undefined
-          ? withNext(after, draft, {
-              note,
-              createdAt: at,
-              createdBy: cause.by && { id: cause.by.id, name: cause.by.name },
-            })
+          ? published(after, draft, { note, createdAt: at, createdBy: makerOf(cause) })
           : versioned;
       },
       cause,
@@ -207,38 +216,43 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   }
 
   /**
-   * Makes an earlier version current: the given one, or the newest older one that was current before. The draft stays as
-   * it is. Throws 404 `version_not_found` if no such version is stored.
+   * Changes the versions that people get; the draft stays as it is. Throws 404 `version_not_found` if the version is not
+   * stored, and the refusal of the machine.
    */
-  rollBack(
+  release(
     workspaceId: string,
     id: string,
-    number: number | null,
+    wanted: ReleaseRequest,
     at: number,
     cause: Cause = nobody,
+    { check }: Pick<Publication, 'check'> = {},
   ): Promise<AssistantActor | null> {
     return this.change(
       workspaceId,
       id,
       async ({ record: before }) => {
-        const { record, made } = this.#withFirst(before, before, await this.#draftOf(before));
-        const { release } = record;
-        if (release == null) throw new Failure('version_not_found');
-        const target = number ?? release.earlier.findLast((earlier) => earlier < release.current);
-        if (target === release.current) return { record, made };
-        const stored =
-          target === undefined
-            ? null
-            : await this.options.catalog.read('assistant_version', workspaceId, versionId(id, target));
-        if (stored === null) throw new Failure('version_not_found');
-        const { number: current, digest } = stored.record;
-        return {
-          record: { ...record, updatedAt: at, release: { ...release, current, digest, earlier: earlierOf(release) } },
-          made,
-        };
+        const draft = await this.#draftOf(before);
+        check?.(draftDigest(before, draft));
+        const first = this.#withFirst(before, before, draft);
+        const release = first.record.release ?? null;
+        if (release === null) throw new Failure('version_not_found');
+        if (wanted.type === 'rollout' && wanted.version === 'draft')
+          return rolledOut(first, draft, wanted, { note: null, createdAt: at, createdBy: makerOf(cause) });
+        const event = eventOf(release, wanted);
+        const named = await this.#named(first.record, event);
+        return { ...withRelease(first.record, event, named, at), made: first.made };
       },
       cause,
     );
+  }
+
+  /** The version that the event names; null if it is known from the release. Throws 404 if it is not stored. */
+  async #named({ id, workspaceId, release }: Assistant, event: ReleaseChange): Promise<AssistantVersion | null> {
+    if (!('version' in event)) return null;
+    if (event.version === release?.current || event.version === release?.candidate?.version) return null;
+    const stored = await this.options.catalog.read('assistant_version', workspaceId, versionId(id, event.version));
+    if (stored === null) throw new Failure('version_not_found');
+    return stored.record;
   }
 
   /** Stores the version that an assistant from before versions existed is on, before one of its tools is changed. */
@@ -263,33 +277,65 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   #withFirst(before: Assistant, after: Assistant, draft: ToolsById): Versioned {
     if (!isUnversioned(before)) return { record: before.release === undefined ? { ...after, release: null } : after };
     const made = { note: null, createdAt: before.updatedAt, createdBy: null };
-    const first = withNext({ ...before, release: null }, draft, made);
+    const first = published({ ...before, release: null }, draft, made);
     return { record: { ...after, release: first.record.release! }, made: first.made };
   }
 }
 
-/** The numbers that were current before another one is, in ascending order. */
-const earlierOf = ({ earlier, current }: Release): number[] =>
-  [...new Set([...earlier, current])].toSorted((one, other) => one - other).slice(-earlierVersionsMax);
+type Making = Pick<AssistantVersion, 'note' | 'createdAt' | 'createdBy'>;
 
-/** The next version, made of the draft with these tools, if it differs from the current one. */
-function withNext(
-  record: Assistant,
-  draft: ToolsById,
-  made: Pick<AssistantVersion, 'note' | 'createdAt' | 'createdBy'>,
-): Versioned {
+const makerOf = ({ by }: Cause): AssistantVersion['createdBy'] => by && { id: by.id, name: by.name };
+
+/** The number that the draft has as a version: of the current one or the candidate if it equals one of them. */
+function numberOfDraft(release: Release | null, digest: string): number {
+  if (release?.digest === digest) return release.current;
+  if (release?.candidate?.digest === digest) return release.candidate.version;
+  return (release?.newest ?? 0) + 1;
+}
+
+/** The record once its draft is published: as the next version, if it differs from the current one and the candidate. */
+function published(record: Assistant, draft: ToolsById, made: Making): Versioned {
   const release = record.release ?? null;
-  if (release?.digest === draftDigest(record, draft)) return { record };
-  const next = versionOf(record, draft, { number: (release?.newest ?? 0) + 1, ...made });
-  const { number, digest } = next;
-  return {
-    record: {
-      ...record,
-      updatedAt: made.createdAt,
-      release: { current: number, newest: number, digest, earlier: release === null ? [] : earlierOf(release) },
-    },
-    made: next,
-  };
+  const version = numberOfDraft(release, draftDigest(record, draft));
+  const next = version > (release?.newest ?? 0) ? versionOf(record, draft, { number: version, ...made }) : undefined;
+  return { ...withRelease(record, { type: 'publish', version }, next ?? null, made.createdAt), made: next };
+}
+
+/** The record once its draft is rolled out, as the next version if it differs from the candidate. */
+function rolledOut(
+  { record, made: first }: Versioned,
+  draft: ToolsById,
+  { percent, halt }: Extract<ReleaseRequest, { type: 'rollout' }>,
+  made: Making,
+): Versioned {
+  const release = record.release!;
+  const version = numberOfDraft(release, draftDigest(record, draft));
+  const next = version > release.newest ? versionOf(record, draft, { number: version, ...made }) : undefined;
+  const change = { type: 'rollout', version, percent, ...(halt !== undefined && { halt }) } as const;
+  return { ...withRelease(record, change, next ?? null, made.createdAt), made: next ?? first };
+}
+
+/** The event of a request; 404 if there is no version to go back to. */
+function eventOf(release: Release, wanted: ReleaseRequest): ReleaseChange {
+  if (wanted.type === 'rollout') {
+    const { percent, halt, version } = wanted;
+    return { type: 'rollout', version: version as number, percent, ...(halt !== undefined && { halt }) };
+  }
+  if (wanted.type !== 'rollback') return wanted;
+  const version = wanted.version ?? release.earlier.findLast((earlier) => earlier < release.current);
+  if (version === undefined) throw new Failure('version_not_found');
+  return { type: 'rollback', version };
+}
+
+/** The record after a change of the versions that people get. */
+function withRelease(
+  record: Assistant,
+  change: ReleaseChange,
+  named: AssistantVersion | null,
+  at: number,
+): Omit<Versioned, 'made'> {
+  const { release, decision } = changeRelease(record.release ?? null, change, named);
+  return release === record.release ? { record } : { record: { ...record, updatedAt: at, release }, beside: decision };
 }
 
 /** The snapshot of a new draft. */

@@ -43,19 +43,22 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
   /** Null before the first refusal. */
   refusals: Refusals | null = null;
   readonly #inspector: Inspector;
+  readonly #beside: Beside<K> | undefined;
 
   constructor(
     stored: Versioned<CatalogRecords[K]>,
     machine: MachineInstance<Event, Outcome>,
     identity: ActorIdentity,
     inspector: Inspector,
+    beside?: Beside<K>,
   ) {
     this.record = stored.record;
     this.version = stored.version;
     this.machine = machine;
     this.identity = identity;
     this.#inspector = inspector;
-    inspector.life('activated', identity, machine);
+    this.#beside = beside;
+    this.#live('activated');
   }
 
   get busy(): boolean {
@@ -80,13 +83,27 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
     this.machine = machine;
     this.record = stored.record;
     this.version = stored.version;
-    this.#inspector.life('activated', this.identity, machine);
+    this.#live('activated');
   }
 
   passivated(): void {
-    this.#inspector.life('passivated', this.identity, this.machine);
+    this.#live('passivated');
+  }
+
+  #live(life: 'activated' | 'passivated'): void {
+    if (!this.#inspector.watched) return;
+    this.#inspector.life(life, this.identity, this.machine);
+    const beside = this.#beside?.(this.record);
+    if (beside !== undefined) this.#inspector.life(life, { ...this.identity, kind: beside.kind }, beside);
   }
 }
+
+/** The machine beside a record's own, whose state follows from the record. */
+type Beside<K extends CatalogKind> = (record: CatalogRecords[K]) => {
+  readonly kind: string;
+  readonly state: string;
+  readonly context: unknown;
+};
 
 export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
   readonly kind: K;
@@ -95,6 +112,8 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed
   /** Whether other processes may change the records. */
   readonly shared: boolean;
   readonly inspector: Inspector;
+  /** Absent without a second machine. */
+  readonly beside?: Beside<K>;
   /** Opens the machine of a record. */
   open(
     record: CatalogRecords[K],
@@ -112,6 +131,8 @@ export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome e
 export interface Changed<K extends CatalogKind> {
   readonly record: CatalogRecords[K];
   readonly made?: AssistantVersion | undefined;
+  /** The decision of a machine beside the record's own: it is in the same history. */
+  readonly beside?: Decision | undefined;
 }
 
 /** Decides a change. It may read other records meanwhile: the step is compared with the record that it is based on. */
@@ -141,7 +162,10 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       this.population.activate(id, () => this.#load(workspaceId, id), workspaceId),
       (actor) => {
         if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-        return this.options.shared ? thenSync(this.checkFresh(actor), (lives) => (lives ? actor : null)) : actor;
+        // Where one process owns the store, only a step that changes a record beside its own one makes it doubted.
+        return this.options.shared || actor.checkedAt === -Infinity
+          ? thenSync(this.checkFresh(actor), (lives) => (lives ? actor : null))
+          : actor;
       },
     );
   }
@@ -160,6 +184,12 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   doubtAll(workspaceId?: string): void {
     for (const actor of this.population.residents())
       if (workspaceId === undefined || actor.identity.workspaceId === workspaceId) actor.checkedAt = -Infinity;
+  }
+
+  /** Reads the store, since the actor may be older than it. */
+  async refresh(actor: CatalogActor<K, Event, Outcome>): Promise<void> {
+    actor.checkedAt = -Infinity;
+    await this.checkFresh(actor);
   }
 
   /** Reads the store if the last read is older than `catalogFreshMs`; false if the record was removed. */
@@ -190,7 +220,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
     const identity = { kind: this.options.kind, id: stored.record.id, workspaceId };
     return (await this.population.activate(stored.record.id, async () => {
       const machine = await this.options.open(stored.record, identity);
-      return new CatalogActor(stored, machine, identity, this.options.inspector);
+      return new CatalogActor(stored, machine, identity, this.options.inspector, this.options.beside);
     }))!;
   }
 
@@ -234,13 +264,13 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   ): Promise<boolean> {
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
-    const { record, made } = await decide({ record: actor.record, machine });
+    const { record, made, beside } = await decide({ record: actor.record, machine });
     const at = this.options.clock.now();
     const version = await catalog.replace(
       kind,
       record,
       actor.version,
-      changeMove(record, actor, machine.decisions.at(-1), at, cause),
+      changeMove(record, actor, [machine.decisions.at(-1), beside], at, cause),
       cause.audit?.(actor.record as never, record as never),
       made,
     );
@@ -251,6 +281,13 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       // its state now.
       this.level(actor);
       for (const { event } of machine.decisions) actor.send(event, at, cause);
+      if (beside !== undefined && this.options.beside !== undefined)
+        this.options.inspector.event(
+          { ...actor.identity, kind: this.options.beside(record).kind },
+          beside,
+          version,
+          cause,
+        );
       return true;
     }
     const stored = await catalog.read(kind, actor.identity.workspaceId, actor.identity.id);
@@ -283,6 +320,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       await this.options.open(stored.record, identity),
       identity,
       this.options.inspector,
+      this.options.beside,
     );
     actor.checkedAt = askedAt;
     return actor;
@@ -291,23 +329,26 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
 
 /**
  * Returns the history's entry for a change. It names the stored states: a key's debt, which is not stored, leaves no
- * trace in it.
+ * trace in it. A decision of the machine beside is an entry of its own only without a decision of the record's machine.
  */
 function changeMove(
   record: object,
   before: { readonly record: object; readonly version: number },
-  decision: Decision | undefined,
+  [own, beside]: readonly [own: Decision | undefined, beside: Decision | undefined],
   atMs: number,
   cause: Cause,
 ): Move | undefined {
-  if (decision === undefined || !hasMachine(record) || !hasMachine(before.record)) return undefined;
-  return moveOf(
-    { ...decision, from: before.record.machine.state, to: record.machine.state },
-    before.version + 1,
-    atMs,
-    cause,
-    record.machine,
-  );
+  if (!hasMachine(record) || !hasMachine(before.record)) return undefined;
+  const decision =
+    own === undefined
+      ? beside
+      : {
+          ...own,
+          from: before.record.machine.state,
+          to: record.machine.state,
+          outcomes: [...own.outcomes, ...(beside?.outcomes ?? [])],
+        };
+  return decision && moveOf(decision, before.version + 1, atMs, cause, record.machine);
 }
 
 const hasMachine = (record: object): record is { readonly machine: Snapshot } => 'machine' in record;

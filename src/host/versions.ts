@@ -7,11 +7,13 @@ import { migratedSnapshot } from '../actors/actor.ts';
 import { limits } from '../base/limits.ts';
 import { withSettings } from '../store/records/settings.ts';
 import { versionId } from '../store/records/versions.ts';
+import { revisionOf, versionOfNew, versionOfNextTurn } from './release.ts';
 import {
   StoreUnavailable,
   type Assistant,
   type AssistantVersion,
   type Catalog,
+  type ReleaseBasis,
   type Session,
   type VersionedTool,
 } from '../store/store.ts';
@@ -37,6 +39,10 @@ export const isUnversioned = ({ release, machine }: Pick<Assistant, 'release' | 
 /** The number of the version that new sessions get; null before the first version. */
 export const currentVersion = (assistant: Pick<Assistant, 'release' | 'machine'>): number | null =>
   assistant.release?.current ?? (isUnversioned(assistant) ? 1 : null);
+
+/** The release that gives sessions of an answering assistant their versions; undefined for a draft. */
+export const releaseBasis = ({ id, version, release }: AnsweringAssistant): ReleaseBasis | undefined =>
+  version && { assistantId: id, revision: revisionOf(release) };
 
 /** The number of the version that a session is on; null for a trial, which runs on the draft. */
 export const versionOfSession = ({ channel, assistantVersion }: Session): number | null =>
@@ -78,10 +84,27 @@ export class Versions {
     return found instanceof Promise ? found.then((answering) => answering ?? missing()) : found;
   }
 
+  /** The assistant as it answers a new session; `subject`: the visitor's id, else the session's. */
+  ofNew(record: Assistant, subject: string): AnsweringAssistant | Promise<AnsweringAssistant> {
+    const { release } = record;
+    return release?.candidate ? this.#numbered(record, versionOfNew(record, release, subject)) : this.current(record);
+  }
+
   /** The assistant as it answers the session: on the session's version, and in a trial on the draft. */
   ofSession(record: Assistant, session: Session): AnsweringAssistant | Promise<AnsweringAssistant> {
     const number = versionOfSession(session);
+    return number === null ? record : this.#numbered(record, number);
+  }
+
+  /** The assistant as it answers the next turn of the session, which may be on another version than the session. */
+  ofNextTurn(record: Assistant, session: Session): AnsweringAssistant | Promise<AnsweringAssistant> {
+    const number = versionOfSession(session);
     if (number === null) return record;
+    const { release } = record;
+    return this.#numbered(record, release == null ? number : versionOfNextTurn(record, release, session, number));
+  }
+
+  #numbered(record: Assistant, number: number): AnsweringAssistant | Promise<AnsweringAssistant> {
     if (number === 1 && isUnversioned(record)) return this.#asItIs(record);
     const found = this.#find(record, number);
     // A store that lost its newest steps may have lost the version: its sessions are on the current one.

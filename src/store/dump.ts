@@ -14,6 +14,7 @@ import type {
   Assistant,
   AssistantVersion,
   AuditEntry,
+  CandidateCounts,
   CatalogKind,
   CatalogRecords,
   Credential,
@@ -22,6 +23,7 @@ import type {
   Key,
   Message,
   Move,
+  ReleaseCounts,
   IdempotencyRecord,
   Session,
   StopRequest,
@@ -30,6 +32,7 @@ import type {
   ToolCall,
   Turn,
   UsageCounts,
+  VersionCounts,
   Versioned,
   Webhook,
   Workspace,
@@ -53,6 +56,18 @@ export interface WorkspaceRow extends Versioned<Workspace> {
 
 export interface AssistantRow extends Versioned<Assistant> {
   readonly type: 'assistant';
+}
+
+/** The counts of an assistant's versions; absent without any. It follows the assistant's own row and its history. */
+export interface ReleaseRow {
+  readonly type: 'release';
+  readonly workspaceId: string;
+  readonly assistantId: string;
+  /** The revision with which the counting of the candidate's turns began; 0 without a rollout. */
+  readonly since: number;
+  readonly candidate: CandidateCounts;
+  /** In ascending order. */
+  readonly versions: readonly ({ readonly number: number } & VersionCounts)[];
 }
 
 export interface AssistantVersionRow extends Versioned<AssistantVersion> {
@@ -160,6 +175,7 @@ export interface AuditRow {
 export type DumpRow =
   | WorkspaceRow
   | AssistantRow
+  | ReleaseRow
   | AssistantVersionRow
   | CredentialRow
   | ToolRow
@@ -224,6 +240,7 @@ export const importUnfinished =
 /** A store's records of each kind, in the order of their ids, from which `rowsOf` makes the rows. */
 export interface Holdings {
   records<K extends CatalogKind>(kind: K, workspaceId: string): AsyncIterable<Versioned<CatalogRecords[K]>>;
+  releaseCounts(workspaceId: string, assistantId: string): Promise<ReleaseCounts>;
   buckets(workspaceId: string, keyId: string): Promise<{ readonly buckets: Buckets; readonly usedAt: number | null }>;
   /** The moves of an assistant or a key. */
   moves(kind: HistoryKind, workspaceId: string, id: string): Promise<readonly Move[]>;
@@ -255,6 +272,7 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
         assistant.record.id,
         await holdings.moves('assistant', id, assistant.record.id),
       );
+      yield* releaseRows(assistant.record, await holdings.releaseCounts(id, assistant.record.id));
     }
     for await (const made of holdings.records('assistant_version', id)) yield { type: 'assistant_version', ...made };
     for await (const credential of holdings.records('credential', id)) yield { type: 'credential', ...credential };
@@ -280,6 +298,15 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
   for await (const { record } of holdings.records('audit_entry', auditOfWorkspaces))
     if (!living.has(record.objectId)) removed.add(record.objectId);
   for (const id of removed) yield* auditRows(holdings, id);
+}
+
+/** The row of an assistant's counts, if it has any. */
+function releaseRows({ id, workspaceId, release }: Assistant, { candidate, versions }: ReleaseCounts): ReleaseRow[] {
+  if (versions.size === 0 && candidate.turns === 0) return [];
+  const since = release?.candidate?.since ?? 0;
+  const numbered = [...versions].map(([number, counts]) => ({ number, ...counts }));
+  const ascending = numbered.sort((one, other) => one.number - other.number);
+  return [{ type: 'release', workspaceId, assistantId: id, since, candidate, versions: ascending }];
 }
 
 async function* auditRows(holdings: Holdings, place: string): AsyncGenerator<AuditRow> {

@@ -13,6 +13,7 @@ import * as keys from './embedded/keys.ts';
 import { EmbeddedLimits } from './embedded/limits.ts';
 import { Memories } from './embedded/memories.ts';
 import { Notices } from './embedded/notices.ts';
+import { EmbeddedReleases } from './embedded/releases.ts';
 import { EmbeddedSessions } from './embedded/sessions.ts';
 import { Sweep } from './embedded/sweep.ts';
 import { EmbeddedTurns } from './embedded/turns.ts';
@@ -50,6 +51,7 @@ export class EmbeddedStore implements Store {
     const budgets = new EmbeddedBudgets(this.#batcher, clock);
     this.limits = new EmbeddedLimits(this.#batcher, budgets);
     this.webhooks = new EmbeddedWebhooks(this.#batcher);
+    const releases = new EmbeddedReleases(this.#batcher);
     this.sessions = new EmbeddedSessions(
       this.#batcher,
       this.requests,
@@ -57,6 +59,7 @@ export class EmbeddedStore implements Store {
       this.limits,
       this.webhooks,
       this.#notices,
+      releases,
     );
     this.turns = new EmbeddedTurns(
       this.#batcher,
@@ -66,6 +69,7 @@ export class EmbeddedStore implements Store {
       this.#notices,
       this.limits,
       this.webhooks,
+      releases,
     );
     this.erasures = new EmbeddedErasures(this.#batcher, {
       flights: this.#flights,
@@ -74,7 +78,7 @@ export class EmbeddedStore implements Store {
       notices: this.#notices,
     });
     this.#sweep = new Sweep(this.#batcher, this.#notices);
-    this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, this.webhooks, (workspaceId, keyId) => {
+    this.catalog = new EmbeddedCatalog(this.#batcher, this.#notices, this.webhooks, releases, (workspaceId, keyId) => {
       budgets.forget(workspaceId, keyId);
       if (keyId === null) this.limits.forget(workspaceId);
       return keyId === null ? this.#flights.forget(workspaceId) : [];

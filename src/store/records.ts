@@ -118,6 +118,8 @@ export interface Assistant extends VersionedSettings {
   readonly alias?: string | null;
   /** Null before its first version. Absent in rows of builds without versions, until their first change. */
   readonly release?: Release | null;
+  /** Whether each turn takes the version that a new session would get. Absent in rows without it: `pin`. */
+  readonly sessionPolicy?: 'pin' | 'follow';
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */
@@ -215,6 +217,8 @@ export interface Session {
   readonly opening?: { readonly index: number; readonly text: string };
   /** The number of the assistant's version. Absent for a trial, and in rows of builds without versions. */
   readonly assistantVersion?: number;
+  /** Number of recalls of the assistant's sessions before it got its version. Absent for none. */
+  readonly recalls?: number;
   /**
    * Number of the session's events (contract 23), with all events of the turn in flight; see `records/events.ts`. Absent
    * before the first turn, and in rows of versions without events.

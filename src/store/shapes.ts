@@ -83,6 +83,7 @@ export const sessionShape = new RecordShape(
     'assistantVersion',
     'eventCount',
     'withdrawnEvents',
+    'recalls',
   ],
 );
 const model = new RecordShape('provider', 'name', 'fallback');

@@ -18,6 +18,7 @@ const steps = {
   'catalog.list': 'catalog.list',
   'catalog.keyByPublicId': 'catalog.keyByPublicId',
   'catalog.assistantBySlug': 'catalog.assistantBySlug',
+  'catalog.releaseCounts': 'catalog.releaseCounts',
   'sessions.create': 'createSession',
   'sessions.read': 'session',
   'sessions.awaitMove': 'awaitSession',

@@ -18,6 +18,7 @@ import {
   type Cause,
   type Message,
   type IdempotencyRecord,
+  type ReleaseBasis,
   type Session,
   type SessionLink,
   type StopRequest,
@@ -49,6 +50,8 @@ const unsettledLookMs = 250;
 export const unsettledLookMsMax = 5_000;
 
 export interface NewSession {
+  /** A new one if it is left out. */
+  readonly id?: string;
   readonly workspaceId: string;
   readonly assistantId: string;
   readonly channel: Session['channel'];
@@ -61,6 +64,10 @@ export interface NewSession {
   readonly maxCallSeconds: number;
   /** The number of the assistant's version; absent for a trial. */
   readonly assistantVersion?: number;
+  /** Number of recalls of the assistant's sessions so far. Left out for none. */
+  readonly recalls?: number;
+  /** The release that gave it the version; left out for a trial. */
+  readonly release?: ReleaseBasis;
   /** The greeting, or a function that returns the greeting of the session; null for none. */
   readonly greeting: string | null | ((session: Session) => string | null);
   /** The messages of a conversation that was held elsewhere before (contract 14). */
@@ -74,6 +81,9 @@ export interface NewSession {
   readonly trialsMax?: number;
   readonly cause?: Cause;
 }
+
+/** The versions that people get have changed since the version of a session was chosen. */
+export class ReleaseMoved extends Error {}
 
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
 type RequestKey = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
@@ -89,9 +99,14 @@ export class Sessions {
     this.#actorParts = { store: options.store, inspector: options.inspector, population: this.population };
   }
 
+  /** The id of a session that is to be created. */
+  newId(): string {
+    return this.options.ids.make('ses');
+  }
+
   /**
    * Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created
-   * then.
+   * then. Throws `ReleaseMoved` if the versions that people get have changed since `release`.
    */
   async create(wanted: NewSession): Promise<{ session: Session; replayed: boolean }> {
     const { store, clock, ids } = this.options;
@@ -105,10 +120,11 @@ export class Sessions {
       remembersItself = false,
       replaces,
       trialsMax,
+      release,
       cause = nobody,
+      id = this.newId(),
       ...fields
     } = wanted;
-    const id = ids.make('ses');
     const session: Unsealed<Session> = {
       id,
       ...fields,
@@ -137,11 +153,13 @@ export class Sessions {
       },
       ...(replaces !== undefined && { replaces }),
       ...(trialsMax !== undefined && { trialsMax }),
+      ...(release !== undefined && { release }),
       nowMs,
       move: createdMove(session.machine, nowMs, cause),
       audit: cause.auditStep?.({ action: 'create', session, turnId: null }),
     });
     if (created.outcome === 'created') return { session, replayed: false };
+    if (created.outcome === 'outdated') throw new ReleaseMoved();
     if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
     return {
       session: await this.#readMade(wanted.workspaceId, sameBody(created.remembered, remember!)),

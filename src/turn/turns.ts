@@ -13,6 +13,7 @@ import {
   type Cause,
   type Message,
   type IdempotencyRecord,
+  type ReleaseBasis,
   type Session,
   type SpokenVoice,
   type TakenLimit,
@@ -70,6 +71,10 @@ export interface WantedTurn {
   readonly historyTokensMax?: number | null | undefined;
   /** The number of the assistant's version that answers; undefined for a trial. */
   readonly assistantVersion?: number | undefined;
+  /** Number of recalls of the assistant's sessions so far; undefined for none. */
+  readonly recalls?: number | undefined;
+  /** The release that gave it the version; undefined for a trial. */
+  readonly release?: ReleaseBasis | undefined;
   readonly model: TurnModel;
   readonly reports: TurnReports;
   /** The span of the turn that may begin; null while traces are off. */
@@ -88,7 +93,12 @@ interface RememberedTurn {
   readonly remembered: IdempotencyRecord;
 }
 
-export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn;
+/** The versions that people get have changed since the version of the turn was chosen. */
+interface OutdatedTurn {
+  readonly kind: 'outdated';
+}
+
+export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn | OutdatedTurn;
 
 /** The parts of the step that begins a turn, besides the turn. */
 interface BeginTerms {
@@ -407,7 +417,7 @@ export class Turns {
     turn: Unsealed<Turn>,
     wanted: WantedTurn,
     { turnsInFlightMax, answered, reservation }: BeginTerms,
-  ): Promise<CommittedTurn | RememberedTurn | null> {
+  ): Promise<CommittedTurn | RememberedTurn | OutdatedTurn | null> {
     const { store, ids, owner, visitors, withdrawals } = this.#options;
     const { at } = decision.event;
     const { cause = nobody } = wanted;
@@ -427,6 +437,8 @@ export class Turns {
       turn.messageIndex + 1,
     );
     next.eventCount = eventCountOf(before) + turnEvents(turn);
+    if (wanted.assistantVersion !== undefined) next.assistantVersion = wanted.assistantVersion;
+    if (wanted.recalls !== undefined) next.recalls = wanted.recalls;
     if (wanted.message !== null) noteOpening(next, turn.messageIndex - 1, wanted.message);
     const moved =
       wanted.speaker === undefined || next.call === undefined
@@ -448,6 +460,7 @@ export class Turns {
       nowMs: at,
       move: moveOf(decision, basis.version + 1, at, cause, session.machine),
     };
+    if (wanted.release !== undefined) step.release = wanted.release;
     if (answered !== null) step.amends = { index: answered.calls.index, message: answered.message };
     if (wanted.found !== undefined)
       step.found = { ...wanted.found.by, resultId: turn.id, untilMs: at + wanted.found.ms };
@@ -493,6 +506,10 @@ export class Turns {
     if (answer.outcome === 'remembered') {
       actor.undo();
       return { kind: 'remembered', remembered: sameBody(answer.remembered, wanted.remember!) };
+    }
+    if (answer.outcome === 'outdated') {
+      actor.undo();
+      return { kind: 'outdated' };
     }
     await actor.reload();
     if (answer.outcome === 'full')

@@ -140,6 +140,10 @@ const assistantFields = {
         'Its name as the model of an OpenAI client and as a tool of an MCP client; unique in the workspace, also where `.` is read as `_`.',
     }),
   ),
+  session_policy: Strings(
+    ['pin', 'follow'],
+    '`pin`: a session keeps its version. `follow`: each turn takes the version that a new session would get. Default: `pin`.',
+  ),
 };
 
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
@@ -341,6 +345,20 @@ export const ConsoleAssistantView = named(
       },
       { description: 'The settings that the console edits: people are answered by versions.' },
     ),
+    candidate: Nullable(
+      Type.Object(
+        {
+          version: Type.Integer(),
+          percent: Type.Integer({ description: 'The share of new sessions that gets it.' }),
+          halt: Nullable(Type.Object({ failed_percent: Type.Integer(), after_turns: Type.Integer() })),
+          state: Strings(['rolling', 'halted']),
+          turns: Type.Integer({ description: 'Its turns since the rollout began, with withdrawn ones.' }),
+          failed_turns: Type.Integer(),
+        },
+        { description: 'The version that is rolled out; null without a rollout.' },
+      ),
+    ),
+    session_policy: Strings(['pin', 'follow']),
   }),
 );
 export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;

@@ -14,6 +14,24 @@ export const VersionChangesQuery = Type.Object({
   ),
 });
 export type VersionChangesQuery = Static<typeof VersionChangesQuery>;
+export const RolloutBody = named(
+  'Rollout',
+  Type.Object({
+    version: Type.Union([Number(), Type.Literal('draft')], {
+      description: 'A number, or `draft`: it becomes a version first.',
+    }),
+    percent: Type.Integer({ minimum: 1, maximum: 99, description: 'The share of new sessions that gets it.' }),
+    halt: Type.Optional(
+      Nullable(
+        Type.Object({
+          failed_percent: Type.Integer({ minimum: 1, maximum: 100 }),
+          after_turns: Type.Integer({ minimum: 10, maximum: limits.versionNumberMax }),
+        }),
+      ),
+    ),
+  }),
+);
+export type RolloutBody = Static<typeof RolloutBody>;
 export const RollbackBody = named('Rollback', Type.Object({ version: Type.Optional(Number()) }));
 export type RollbackBody = Static<typeof RollbackBody>;
 
@@ -29,7 +47,12 @@ const fields = {
       { description: 'The person who published it; null for a version from before versions existed.' },
     ),
   ),
-  state: Strings(['current', 'retired']),
+  state: Strings(['current', 'candidate', 'retired']),
+  sessions: Type.Integer({ description: 'Sessions that were created on it.' }),
+  turns: Type.Integer({ description: 'Turns that ended on it.' }),
+  failed_turns: Type.Integer(),
+  feedback_up: Type.Integer(),
+  feedback_down: Type.Integer(),
 };
 const Changes = () => Type.Array(Type.Object({ path: Type.String(), before: Type.Unknown(), after: Type.Unknown() }));
 

@@ -146,6 +146,22 @@ const inWorkspace =
   async ({ inside }) =>
     at(`${inside}/${rest}`, body);
 
+/** The path of an assistant with two versions, on the second. */
+async function twoVersions(scene: Scene): Promise<string> {
+  const { id } = await scene.assistant();
+  const path = `${scene.inside}/assistants/${id}`;
+  await scene.post(`${path}/publish`);
+  await scene.house.revise(id, { greeting: 'Changed' });
+  return path;
+}
+
+/** The path of an assistant with a rollout. */
+async function rolling(scene: Scene): Promise<string> {
+  const path = await twoVersions(scene);
+  await scene.post(`${path}/rollout`, { version: 1, percent: 10 });
+  return path;
+}
+
 /** The rows of each route, by action and type of object, and its request. */
 export const acts: Readonly<Record<string, readonly [rows: readonly string[], act: Act]>> = {
   'POST /sign-in': [['sign_in sign_in'], async ({ house }) => at('/sign-in', { token: house.operatorToken })],
@@ -192,6 +208,22 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
       await scene.house.revise(id, { greeting: 'Changed' });
       return at(`${scene.inside}/assistants/${id}/rollback`, {});
     },
+  ],
+  'POST /workspaces/{w}/assistants/{id}/rollout': [
+    ['rollout assistant'],
+    async (scene) => at(`${await twoVersions(scene)}/rollout`, { version: 1, percent: 10 }),
+  ],
+  'POST /workspaces/{w}/assistants/{id}/rollout/promote': [
+    ['promote assistant'],
+    async (scene) => at(`${await rolling(scene)}/rollout/promote`, {}),
+  ],
+  'POST /workspaces/{w}/assistants/{id}/rollout/end': [
+    ['end assistant'],
+    async (scene) => at(`${await rolling(scene)}/rollout/end`, {}),
+  ],
+  'POST /workspaces/{w}/assistants/{id}/recall': [
+    ['recall assistant'],
+    async (scene) => at(`${await twoVersions(scene)}/recall`, {}),
   ],
   'POST /workspaces/{w}/assistants/{id}/unpublish': [
     ['unpublish assistant'],

@@ -65,6 +65,10 @@ GET /console/api/workspaces/{w}/assistants/{id}/versions/{n}
 GET /console/api/workspaces/{w}/assistants/{id}/versions/{n}/changes
 POST /console/api/workspaces/{w}/assistants/{id}/versions/{n}/restore
 POST /console/api/workspaces/{w}/assistants/{id}/rollback
+POST /console/api/workspaces/{w}/assistants/{id}/rollout
+POST /console/api/workspaces/{w}/assistants/{id}/rollout/promote
+POST /console/api/workspaces/{w}/assistants/{id}/rollout/end
+POST /console/api/workspaces/{w}/assistants/{id}/recall
 GET /console/api/workspaces/{w}/assistants/{id}/link
 POST /console/api/workspaces/{w}/assistants/{id}/link/identity
 DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity

@@ -265,6 +265,10 @@ const story = [
     'GET /versions/{n}/changes',
     'POST /versions/{n}/restore',
     'POST /rollback',
+    'POST /rollout',
+    'POST /rollout/promote',
+    'POST /rollout/end',
+    'POST /recall',
   ].map((one) => one.replace(' ', ` ${inWorkspace}/assistants/{id}`)),
   ...[
     'sessions/{id}',

@@ -5,6 +5,7 @@ import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
 import { callMachine } from '../../machines/call.ts';
 import { keyMachine } from '../../machines/key.ts';
+import { releaseMachine } from '../../machines/release.ts';
 import { replyMachine } from '../../machines/reply.ts';
 import { sessionMachine } from '../../machines/session.ts';
 import { socketMachine } from '../../machines/socket.ts';
@@ -14,6 +15,7 @@ import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
 import { callRows } from './call-rows.ts';
 import { keyRows } from './key-rows.ts';
+import { releaseRows } from './release-rows.ts';
 import { replyRows } from './reply-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
@@ -42,6 +44,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   call: { machine: callMachine, rows: callRows },
   reply: { machine: replyMachine, rows: replyRows },
   visitor: { machine: visitorMachine, rows: visitorRows },
+  release: { machine: releaseMachine, rows: releaseRows },
 };
 
 /** A machine at rest. */

@@ -10,6 +10,7 @@ import { getAdjacencyMap, serializeSnapshot } from 'xstate/graph';
 import { assistantMachine, type AssistantEvent } from '../../machines/assistant.ts';
 import { callMachine, type CallContext, type CallEvent } from '../../machines/call.ts';
 import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
+import { releaseMachine, type ReleaseContext, type ReleaseEvent } from '../../machines/release.ts';
 import { replyMachine, type ReplyContext, type ReplyEvent } from '../../machines/reply.ts';
 import { sessionMachine, type SessionContext, type SessionEvent } from '../../machines/session.ts';
 import { socketMachine, type SocketContext, type SocketEvent } from '../../machines/socket.ts';
@@ -134,6 +135,31 @@ const assistant: Walk<AssistantEvent, object> = {
         last?.type ?? ''
       ] === state || !['publish', 'unpublish', 'disable'].includes(last?.type ?? ''),
     'an enabled assistant is not disabled': (state, _, last) => last?.type !== 'enable' || state !== 'disabled',
+  },
+};
+
+const release: Walk<ReleaseEvent, ReleaseContext> = {
+  machine: releaseMachine,
+  input: { current: null, candidate: null },
+  events: [
+    { type: 'publish', version: 1 },
+    { type: 'publish', version: 2 },
+    { type: 'rollback', version: 1 },
+    { type: 'rollout', version: 2 },
+    { type: 'rollout', version: 3 },
+    { type: 'promote' },
+    { type: 'end' },
+    { type: 'recall' },
+    { type: 'halt' },
+  ],
+  invariants: {
+    'a candidate is there while it is rolled out or halted, and only then': (state, { candidate }) =>
+      (candidate !== null) === (state === 'rolling' || state === 'halted'),
+    'people get a version from the first publication on': (state, { current }) =>
+      (current !== null) === (state !== 'unpublished'),
+    'the current version is never rolled out': (_, { current, candidate }) => current === null || current !== candidate,
+    'a publication ends a rollout': (state, _, last) => last?.type !== 'publish' || state === 'released',
+    'a halted rollout rolls on only by a rollout': (state, _, last) => last?.type !== 'halt' || state !== 'rolling',
   },
 };
 
@@ -431,6 +457,7 @@ walk('session', session);
 walk('key', key);
 walk('workspace', workspace);
 walk('assistant', assistant);
+walk('release', release);
 walk('socket', socket);
 walk('turn', turn);
 walk('spoken turn', spokenTurn);

@@ -4,6 +4,7 @@ import { setup } from 'xstate';
 import { assistantKind } from '../../machines/assistant.ts';
 import { callKind } from '../../machines/call.ts';
 import { keyKind } from '../../machines/key.ts';
+import { releaseKind } from '../../machines/release.ts';
 import { replyKind } from '../../machines/reply.ts';
 import { sessionKind } from '../../machines/session.ts';
 import { migrated, versionAfter, type MachineKind, type Migration } from '../../machines/version.ts';
@@ -66,6 +67,7 @@ t.test('every machine has a kind, whose version follows from its migrations', as
     callKind,
     replyKind,
     visitorKind,
+    releaseKind,
   ];
   t.same(kinds.map(({ name }) => name).sort(), Object.keys(machines).sort());
   for (const kind of kinds) {

@@ -129,6 +129,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
   'POST /console/api/workspaces/{w}/assistants/{id}/rollback': { body: () => ({ version: 1 }) },
+  'POST /console/api/workspaces/{w}/assistants/{id}/rollout': { body: () => ({ version: 'draft', percent: 50 }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/publish': { body: () => ({ note: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },

@@ -1,5 +1,6 @@
 /** Begins a call on its session, and its turns, with the refusals that a chat has (contract 18). */
 import { Failure } from '../../base/errors.ts';
+import { limits } from '../../base/limits.ts';
 import type { Span } from '../../base/tracing.ts';
 import type { SocketFacts } from '../../host/sockets.ts';
 import { LinkRefused } from '../../host/visitors.ts';
@@ -9,6 +10,7 @@ import type { TurnRunner } from '../../turn/runner.ts';
 import type { Principal } from '../principal.ts';
 import { reachConversation } from '../access-checks.ts';
 import { refusedByDrain, type Services } from '../services.ts';
+import { releaseMoved } from '../new-session.ts';
 import { wantedTurn } from '../turns.ts';
 import { speechRefusal } from '../voice-call.ts';
 
@@ -66,21 +68,25 @@ export async function beginTurn(
   try {
     const { host } = services;
     if (services.draining) throw refusedByDrain();
-    const reached = await reachConversation(principal, message.sessionId, services);
-    const { actor, assistant } = reached;
-    if (assistant === null) throw new Failure('assistant_not_published');
-    const wanted = wantedTurn(principal, reached, { ...message, isSpoken: true, remember: null }, services);
-    const silenced =
-      wanted.assistantRefusal === null ? speechRefusal(principal, assistant, wanted.cause, services) : null;
-    if (silenced !== null) throw new Failure(silenced);
-    const started = await host.turns.begin(actor, {
-      ...wanted,
-      speaker: message.speaker,
-      isEarly: message.isEarly,
-      ...(message.voice && { voice: message.voice }),
-    });
-    if (started.kind !== 'started') throw new Error('a turn of a call was remembered');
-    return { runner: started.runner };
+    for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+      const reached = await reachConversation(principal, message.sessionId, services);
+      const { actor, assistant } = reached;
+      if (assistant === null) throw new Failure('assistant_not_published');
+      const wanted = wantedTurn(principal, reached, { ...message, isSpoken: true, remember: null }, services);
+      const silenced =
+        wanted.assistantRefusal === null ? speechRefusal(principal, assistant, wanted.cause, services) : null;
+      if (silenced !== null) throw new Failure(silenced);
+      const started = await host.turns.begin(actor, {
+        ...wanted,
+        speaker: message.speaker,
+        isEarly: message.isEarly,
+        ...(message.voice && { voice: message.voice }),
+      });
+      if (started.kind === 'started') return { runner: started.runner };
+      if (started.kind === 'remembered') throw new Error('a turn of a call was remembered');
+      host.assistants.doubt(actor.record.assistantId);
+    }
+    throw new StoreUnavailable(releaseMoved);
   } catch (error) {
     if (error instanceof LinkRefused) {
       // The call asks again for a turn that it asked for early.

@@ -68,7 +68,7 @@ export async function listAssistants(request: ConsoleRequest<PageFields>): Promi
     pageRequest(request.query, 'desc'),
     async (page) => {
       const { items, next } = await catalog.list('assistant', workspaceId, page);
-      return { items: await Promise.all(items.map((record) => draftedView(record, read))), next };
+      return { items: await Promise.all(items.map((record) => draftedView(record, read, catalog))), next };
     },
     (view) => view,
   );
@@ -196,6 +196,7 @@ function mergedFields(record: Assistant, body: PatchAssistantBody, at: number): 
     ...(body.tool_ids !== undefined && { toolIds: body.tool_ids }),
     ...(body.tool_rounds_max !== undefined && { toolRoundsMax: body.tool_rounds_max }),
     ...(body.alias !== undefined && { alias: body.alias }),
+    ...(body.session_policy !== undefined && { sessionPolicy: body.session_policy }),
     updatedAt: at,
   };
 }

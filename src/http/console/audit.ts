@@ -5,6 +5,7 @@ import { reaches, type Grant } from '../../base/roles.ts';
 import { list, pageRequest } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import {
+  candidateView,
   consoleAssistantView,
   credentialView,
   toolView,
@@ -80,7 +81,11 @@ const byOf = (
 /** The records that rows are about, as the API shows them without their secrets. */
 const views = {
   workspace: workspaceView,
-  assistant: consoleAssistantView,
+  assistant: (assistant: Assistant) => ({
+    ...consoleAssistantView(assistant),
+    candidate: candidateView(assistant),
+    recalls: assistant.release?.recalls ?? 0,
+  }),
   credential: credentialView,
   tool: toolView,
   webhook: webhookView,

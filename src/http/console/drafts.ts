@@ -3,8 +3,8 @@ import { isExpected } from '../../base/etag.ts';
 import { Failure } from '../../base/errors.ts';
 import { draftDigest, toolsOf, type ReadTool } from '../../host/draft.ts';
 import { isUnversioned } from '../../host/versions.ts';
-import { consoleAssistantView } from '../../conversation/views.ts';
-import type { Assistant } from '../../store/store.ts';
+import { candidateView, consoleAssistantView } from '../../conversation/views.ts';
+import type { Assistant, Catalog } from '../../store/store.ts';
 import type { Reply } from '../request.ts';
 import type { ConsoleRequest } from './common.ts';
 
@@ -19,15 +19,24 @@ export function toolReader({ services }: Pick<ConsoleRequest, 'services'>, works
   };
 }
 
-export async function draftedView(record: Assistant, read: ReadTool) {
+export async function draftedView(record: Assistant, read: ReadTool, catalog: Pick<Catalog, 'releaseCounts'>) {
   const digest = draftDigest(record, await toolsOf(record, read));
   const changed = !isUnversioned(record) && record.release?.digest !== digest;
-  return { ...consoleAssistantView(record), draft: { digest, changed } };
+  const candidate = candidateView(record);
+  const { turns, failedTurns } = candidate
+    ? (await catalog.releaseCounts(record.workspaceId, record.id)).candidate
+    : { turns: 0, failedTurns: 0 };
+  return {
+    ...consoleAssistantView(record),
+    draft: { digest, changed },
+    candidate: candidate && { ...candidate, turns, failed_turns: failedTurns },
+  };
 }
 
 /** The answer with an assistant: its tag is the digest of its draft. */
 export async function assistantReply(record: Assistant, request: ConsoleRequest, status = 200): Promise<Reply> {
-  const view = await draftedView(record, toolReader(request, record.workspaceId));
+  const { catalog } = request.services.store;
+  const view = await draftedView(record, toolReader(request, record.workspaceId), catalog);
   return { status, headers: { etag: tagOf(view.draft.digest) }, json: view };
 }
 

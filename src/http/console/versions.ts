@@ -1,13 +1,21 @@
-/** `/console/api/workspaces/{w}/assistants/{id}/versions`, and a rollback to one of them (contract 20). */
+/** `/console/api/workspaces/{w}/assistants/{id}/versions`, rollouts of them, and rollbacks to them (contract 20). */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { definitionView, toolsOf, versionedSettingsView } from '../../host/draft.ts';
+import type { Publication, ReleaseRequest } from '../../host/assistants.ts';
 import { isUnversioned } from '../../host/versions.ts';
 import { changesOf } from '../../store/parts/audit.ts';
 import { withSettings } from '../../store/records/settings.ts';
 import { versionId } from '../../store/records/versions.ts';
-import type { Assistant, AssistantVersion, Page, PageRequest, VersionedTool } from '../../store/store.ts';
-import type { RollbackBody, VersionChangesQuery } from '../../wire/wire.ts';
+import type {
+  Assistant,
+  AssistantVersion,
+  Page,
+  PageRequest,
+  ReleaseCounts,
+  VersionedTool,
+} from '../../store/store.ts';
+import type { RollbackBody, RolloutBody, VersionChangesQuery } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { audited } from './audit.ts';
@@ -29,6 +37,7 @@ export async function listVersions(request: ConsoleRequest<PageFields>): Promise
   const assistant = await reachVersioned(request);
   const { catalog } = request.services.store;
   const { id, workspaceId } = assistant;
+  const counts = await catalog.releaseCounts(workspaceId, id);
   const read = async ({ limit, after, order }: PageRequest): Promise<Page<AssistantVersion>> => {
     const number = after === null ? (order === 'asc' ? 0 : limits.versionNumberMax) : Number(after);
     // One more says whether there is another page: versions of another assistant follow in the store.
@@ -37,14 +46,15 @@ export async function listVersions(request: ConsoleRequest<PageFields>): Promise
     const own = items.filter(({ assistantId }) => assistantId === id);
     return { items: own.slice(0, limit), next: own.length > limit ? String(own[limit - 1]!.number) : null };
   };
-  return list(pageRequest(request.query, 'desc'), read, (version) => versionView(version, assistant));
+  return list(pageRequest(request.query, 'desc'), read, (version) => versionView(version, assistant, counts));
 }
 
 export async function getVersion(request: ConsoleRequest): Promise<Reply> {
   const assistant = await reachVersioned(request);
   const version = await reachVersion(assistant, request.params.n, request);
+  const counts = await request.services.store.catalog.releaseCounts(assistant.workspaceId, assistant.id);
   const config = { ...versionedSettingsView(version.settings), tools: version.tools.map(toolConfig) };
-  return { status: 200, json: { ...versionView(version, assistant), config } };
+  return { status: 200, json: { ...versionView(version, assistant, counts), config } };
 }
 
 /** The differences of a version to another one, or to the draft; by default to the version before. */
@@ -82,15 +92,40 @@ export async function restoreVersion(request: ConsoleRequest): Promise<Reply> {
 }
 
 /** Makes an earlier version current; the draft stays as it is. */
-export async function rollBack(request: ConsoleRequest<unknown, RollbackBody | undefined>): Promise<Reply> {
-  const { services, body } = request;
+export function rollBack(request: ConsoleRequest<unknown, RollbackBody | undefined>): Promise<Reply> {
+  return released(request, { type: 'rollback', version: request.body?.version ?? null });
+}
+
+/** Rolls a version out to a share of new sessions, or changes the share. */
+export function rollOut(request: ConsoleRequest<unknown, RolloutBody>): Promise<Reply> {
+  const { version, percent, halt } = request.body;
+  const rule = halt && { failedPercent: halt.failed_percent, afterTurns: halt.after_turns };
+  return released(
+    request,
+    { type: 'rollout', version, percent, ...(rule !== undefined && { halt: rule }) },
+    draftCheck(request),
+  );
+}
+
+/** `…/rollout/promote`, `/rollout/end` and `…/recall`. */
+export const changeRollout =
+  (type: 'promote' | 'end' | 'recall') =>
+  (request: ConsoleRequest): Promise<Reply> =>
+    released(request, { type });
+
+async function released(
+  request: ConsoleRequest<unknown, unknown>,
+  wanted: ReleaseRequest,
+  check?: Publication['check'],
+): Promise<Reply> {
   const { id, workspaceId } = await reachVersioned(request);
-  const actor = await services.host.assistants.rollBack(
+  const actor = await request.services.host.assistants.release(
     workspaceId,
     id,
-    body?.version ?? null,
+    wanted,
     nowSeconds(request),
-    causeByOperator(request, audited(request, 'assistant', 'rollback')),
+    causeByOperator(request, audited(request, 'assistant', wanted.type)),
+    { check },
   );
   return assistantReply(present(actor, new Failure('assistant_not_found')).record, request);
 }
@@ -128,12 +163,27 @@ const compared = (settings: Parameters<typeof versionedSettingsView>[0], tools: 
 
 const toolConfig = (tool: VersionedTool) => ({ ...definitionView(tool), kind: tool.kind, name: tool.name });
 
-const versionView = ({ number, digest, note, createdAt, createdBy }: AssistantVersion, { release }: Assistant) => ({
-  object: 'assistant_version',
-  number,
-  digest,
-  note,
-  created_at: createdAt,
-  created_by: createdBy,
-  state: number === release?.current ? 'current' : 'retired',
-});
+const stateOf = (number: number, { release }: Assistant) =>
+  number === release?.current ? 'current' : number === release?.candidate?.version ? 'candidate' : 'retired';
+
+function versionView(
+  { number, digest, note, createdAt, createdBy }: AssistantVersion,
+  assistant: Assistant,
+  { versions }: ReleaseCounts,
+) {
+  const { sessions = 0, turns = 0, failedTurns = 0, feedbackUp = 0, feedbackDown = 0 } = versions.get(number) ?? {};
+  return {
+    object: 'assistant_version',
+    number,
+    digest,
+    note,
+    created_at: createdAt,
+    created_by: createdBy,
+    state: stateOf(number, assistant),
+    sessions,
+    turns,
+    failed_turns: failedTurns,
+    feedback_up: feedbackUp,
+    feedback_down: feedbackDown,
+  };
+}

@@ -11,6 +11,7 @@ import { RealtimeSocket } from '../../conversation/realtime/socket.ts';
 import { openSession } from '../../conversation/sessions.ts';
 import { checkRoom, checkSpeaks, readyVoice, voiceOf } from '../../conversation/voice-call.ts';
 import type { AssistantActor } from '../../host/assistants.ts';
+import type { AnsweringAssistant } from '../../host/versions.ts';
 import type { Session } from '../../store/store.ts';
 import type { KeyCaller, Request } from '../request.ts';
 
@@ -43,7 +44,7 @@ export async function openRealtime(
   if (upgrade.gone) return;
   const session =
     known ?? (await openSession(principal, { assistant_id: assistant.record.id }, null, requestId, services)).session;
-  const socket = await socketOn(session, assistant, ready, request).catch(async (error: unknown) => {
+  const socket = await socketOn(session, assistant, answering, ready, request).catch(async (error: unknown) => {
     if (known === null) await forget(principal, session, null, requestId, services);
     throw error;
   });
@@ -67,10 +68,15 @@ const asksForBeta = (head: RequestHead): boolean =>
 async function socketOn(
   session: Session,
   assistant: AssistantActor,
+  expected: AnsweringAssistant,
   ready: Awaited<ReturnType<typeof readyVoice>>,
   { caller: { principal }, query, head, requestId, span, services }: Request<KeyCaller, RealtimeQuery>,
 ): Promise<RealtimeSocket> {
   const { ids, clock } = services;
+  const answering = await answeringOf(assistant, session, services);
+  // A new session may be on another version than was expected.
+  const isExpected = answering.version?.number === expected.version?.number;
+  const voice = isExpected ? ready : await readyVoice(assistant, voiceOf(answering, services), services);
   const facts = {
     id: ids.make('call'),
     workspaceId: session.workspaceId,
@@ -82,8 +88,8 @@ async function socketOn(
     ...(await beginCall(session, facts, services)),
     principal,
     assistant,
-    answering: await answeringOf(assistant, session, services),
-    ready,
+    answering,
+    ready: voice,
     requestId,
     span,
     services,

@@ -85,6 +85,7 @@ export const settings = {
   tool_ids: [],
   tool_rounds_max: 8,
   alias: 'support',
+  session_policy: 'pin',
 };
 
 /** The assistant that operators see: with the settings that are never shown to an API key. */
@@ -92,6 +93,7 @@ export const configured = {
   ...assistant,
   ...settings,
   draft: { digest: 'Wq0Wn9pZ3nQ6v0mXb6m1k0Yc2hA', changed: false },
+  candidate: null,
 };
 export const draft = { ...configured, status: 'draft', updated_at: assistant.created_at };
 

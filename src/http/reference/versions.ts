@@ -14,7 +14,14 @@ const version = {
   created_at: example.assistant.updated_at,
   created_by: { id: 'operator', name: 'operator' },
   state: 'current',
+  sessions: 212,
+  turns: 1_034,
+  failed_turns: 3,
+  feedback_up: 41,
+  feedback_down: 2,
 };
+const halt = { failed_percent: 5, after_turns: 50 };
+const candidate = { version: 5, percent: 10, halt, state: 'rolling', turns: 0, failed_turns: 0 };
 const { link: _, alias: __, ...own } = example.settings;
 const { greeting, visitor_fields, max_call_seconds } = example.assistant;
 const versioned = { ...own, greeting, visitor_fields, max_call_seconds };
@@ -49,6 +56,31 @@ export const versionEntries: Readonly<Record<string, OperationEntry>> = {
     repeat: 'A repeat without `version` goes one further back.',
     surprises: `Nothing to go back to is 404 \`version_not_found\`. ${unknown}`,
     body: { version: 1 },
+    answer: example.configured,
+  },
+  [`POST ${one}/rollout`]: {
+    does: 'Gives a version to a share of new sessions: `percent` of them by a hash of the assistant, the version and the visitor, or the session without a visitor. A visitor keeps the version while the rollout lasts, and a higher percent takes nobody out. `draft` becomes a version first. With `halt`, the rollout is halted by the turn with which at least `after_turns` turns have ended and more than `failed_percent` of them have failed; without it the rule stays as it is.',
+    repeat: 'A repeat changes the percent. A halted rollout begins again, and counts from zero.',
+    surprises: `The current version is 422 \`version\`. Another version in place of a candidate retires that one. With \`If-Match\`, a draft of another digest is 409 \`draft_changed\`. ${unknown}`,
+    body: { version: 'draft', percent: 10, halt },
+    answer: { ...example.configured, candidate },
+  },
+  [`POST ${one}/rollout/promote`]: {
+    does: 'Makes the candidate current: all new sessions get it.',
+    repeat: 'A repeat is 404 `version_not_found`: there is no candidate any more.',
+    surprises: `Without a rollout it is 404 \`version_not_found\`. ${unknown}`,
+    answer: { ...example.configured, version: 5 },
+  },
+  [`POST ${one}/rollout/end`]: {
+    does: 'Ends the rollout. Sessions on its candidate get the current version with their next turn.',
+    repeat: 'A repeat is 404 `version_not_found`: there is no candidate any more.',
+    surprises: `Without a rollout it is 404 \`version_not_found\`. ${unknown}`,
+    answer: example.configured,
+  },
+  [`POST ${one}/recall`]: {
+    does: 'Moves every open session to the current version with its next turn.',
+    repeat: 'A repeat moves the sessions that have begun since.',
+    surprises: `Before the first version it is 404 \`version_not_found\`. ${unknown}`,
     answer: example.configured,
   },
 };

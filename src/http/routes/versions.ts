@@ -37,4 +37,25 @@ export const versionRoutes: readonly Route[] = [
     success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
     errors: [...unknown, 'version_not_found'],
   }),
+  operator('POST', `${path}/rollout`, 'assistants.write', versions.rollOut, {
+    summary: 'Rolls a version out to a share of new sessions.',
+    body: wire.RolloutBody,
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
+    errors: [...unknown, 'version_not_found', 'draft_changed'],
+  }),
+  operator('POST', `${path}/rollout/promote`, 'assistants.write', versions.changeRollout('promote'), {
+    summary: 'Makes the candidate of a rollout current.',
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
+    errors: [...unknown, 'version_not_found'],
+  }),
+  operator('POST', `${path}/rollout/end`, 'assistants.write', versions.changeRollout('end'), {
+    summary: 'Ends a rollout and retires its candidate.',
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
+    errors: [...unknown, 'version_not_found'],
+  }),
+  operator('POST', `${path}/recall`, 'assistants.write', versions.changeRollout('recall'), {
+    summary: 'Moves every open session to the current version at its next turn.',
+    success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
+    errors: [...unknown, 'version_not_found'],
+  }),
 ];

@@ -27,6 +27,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 export function nameOf(row: DumpRow): string {
   if (row.type === 'history') return `history of the ${row.kind} ${row.id}`;
   if (row.type === 'usage') return `usage of the assistant ${row.assistantId}`;
+  if (row.type === 'release') return `counts of the assistant ${row.assistantId}`;
   return row.type === 'memory' ? `remembered request for ${row.record.resultId}` : `${row.type} ${row.record.id}`;
 }
 

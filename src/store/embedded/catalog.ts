@@ -13,6 +13,7 @@ import type {
   Page,
   PageRequest,
   IdempotencyRecord,
+  ReleaseCounts,
   TurnPlace,
   Versioned,
 } from '../store.ts';
@@ -25,6 +26,7 @@ import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 import type { Notices } from './notices.ts';
 import { pageOf, span } from './pages.ts';
+import type { EmbeddedReleases } from './releases.ts';
 import type { EmbeddedWebhooks } from './webhooks.ts';
 
 /** Location of the key with a public id, or of the assistant with a slug or an alias. */
@@ -39,6 +41,7 @@ export class EmbeddedCatalog implements Catalog {
   readonly #batcher: WriteBatcher;
   readonly #notices: Notices;
   readonly #webhooks: EmbeddedWebhooks;
+  readonly #releases: EmbeddedReleases;
   readonly #forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[];
 
   /** `forgotten` is called with the removed workspace or key, and returns the turns in flight that end with it. */
@@ -46,11 +49,13 @@ export class EmbeddedCatalog implements Catalog {
     batcher: WriteBatcher,
     notices: Notices,
     webhooks: EmbeddedWebhooks,
+    releases: EmbeddedReleases,
     forgotten: (workspaceId: string, keyId: string | null) => TurnPlace[],
   ) {
     this.#batcher = batcher;
     this.#notices = notices;
     this.#webhooks = webhooks;
+    this.#releases = releases;
     this.#forgotten = forgotten;
   }
 
@@ -100,6 +105,7 @@ export class EmbeddedCatalog implements Catalog {
       this.#moveNames(draft, entryOf(kind, stored.record), entry);
       draft.put(key, { record, version: version + 1 });
       putAudit(draft, audit);
+      if (entry.kind === 'assistant') this.#releases.put(draft, entry.record);
       if (made !== undefined) draft.put(rowKey('assistant_version', made), { record: made, version: 1 });
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       return version + 1;
@@ -122,6 +128,7 @@ export class EmbeddedCatalog implements Catalog {
         this.#removeSlug(draft, entry.record);
         this.#removeAlias(draft, entry.record);
         for (const [made] of this.#batcher.range(...keys.versionsOf(workspaceId, id))) draft.remove(made);
+        this.#releases.remove(draft, workspaceId, id);
       }
       if (entry.kind === 'key') {
         draft.remove(keys.publicKey(entry.record.publicId));
@@ -147,6 +154,10 @@ export class EmbeddedCatalog implements Catalog {
   async keyByPublicId(publicId: string): Promise<Versioned<Key> | null> {
     const row = this.#batcher.committed<PlaceRow>(keys.publicKey(publicId));
     return row === undefined ? null : this.read('key', row.workspaceId, row.id);
+  }
+
+  releaseCounts(workspaceId: string, assistantId: string): Promise<ReleaseCounts> {
+    return this.#releases.read(workspaceId, assistantId);
   }
 
   async assistantBySlug(slug: string): Promise<Versioned<Assistant> | null> {

@@ -11,9 +11,11 @@ import type {
   HistoryKind,
   IdempotencyRecord,
   Move,
+  ReleaseCounts,
   StoredDelivery,
   ToolCall,
   TurnPlace,
+  VersionCounts,
   Versioned,
 } from '../store.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -34,6 +36,7 @@ import type {
   UsageRow,
 } from '../dump.ts';
 import type { Engine } from '../engine.ts';
+import { candidateCountsOf, versionCountsOf } from '../releases.ts';
 import { hourSeconds } from '../usage.ts';
 import { turnRowOf, type EarlierFlightRow, type FlightRow } from './flights.ts';
 import { movesOf, NewestMoves, type MovesRow } from './history.ts';
@@ -76,6 +79,16 @@ export class EmbeddedSource implements DumpSource, Holdings {
       keys.catalog(kind, workspaceId),
     ))
       yield { version, record };
+  }
+
+  async releaseCounts(workspaceId: string, assistantId: string): Promise<ReleaseCounts> {
+    const versions = new Map<number, VersionCounts>();
+    for await (const [key, row] of this.#rows<number[]>(keys.versionCounts(workspaceId, assistantId)))
+      versions.set(Number(keys.lastPart(key)), versionCountsOf(row));
+    return {
+      candidate: candidateCountsOf(this.#get<number[]>(keys.candidateCounts(workspaceId, assistantId))),
+      versions,
+    };
   }
 
   async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {

@@ -161,6 +161,18 @@ export const accountSpans = (prefix: string, assistantIds: readonly string[] | n
 export const usageAt = (grain: Grain, workspaceId: string, name: string, at: number): string =>
   `${usageOf(grain, workspaceId)}${name}/${padded(at, 12)}`;
 
+/** The part of an assistant's release that the steps of sessions and turns read. */
+export const release = (workspaceId: string, assistantId: string): string =>
+  `release/${part(workspaceId)}/${part(assistantId)}`;
+/** The turns of an assistant's candidate: all, and those that failed. */
+export const candidateCounts = (workspaceId: string, assistantId: string): string =>
+  `candidate-counts/${part(workspaceId)}/${part(assistantId)}`;
+/** The counts of an assistant's versions, in the order of their numbers. */
+export const versionCounts = (workspaceId: string, assistantId: string): string =>
+  `version-counts/${part(workspaceId)}/${part(assistantId)}/`;
+export const versionCountsAt = (workspaceId: string, assistantId: string, version: number): string =>
+  versionCounts(workspaceId, assistantId) + padded(version, 9);
+
 /** The erasures of all workspaces. */
 export const erasures = 'erasure/';
 export const erasure = ({ workspaceId, kind, id }: Erasure): string =>
@@ -198,6 +210,9 @@ export const holdings = (workspaceId: string): string[] =>
       'key',
       'assistant',
       'assistant_version',
+      'release',
+      'candidate-counts',
+      'version-counts',
       'alias',
       'credential',
       'tool',

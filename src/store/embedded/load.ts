@@ -6,15 +6,17 @@ import type { TurnPlace } from '../store.ts';
 import { budgetNames, usedAtOf, type Buckets } from '../budgets.ts';
 import { unpackRow } from '../codec.ts';
 import { holdsOtherData } from '../dump.ts';
-import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, TurnRow } from '../dump.ts';
+import type { DumpProgress, DumpRow, DumpTarget, KeyRow, MessageRow, ReleaseRow, TurnRow } from '../dump.ts';
 import type { Engine } from '../engine.ts';
 import { moveRow } from '../moves.ts';
+import { versionCountsRow } from '../releases.ts';
 import { usageFields } from '../usage.ts';
 import { putAudit } from './audit.ts';
 import type { FlightRow } from './flights.ts';
 import { putDelivery } from './deliveries.ts';
 import * as keys from './keys.ts';
 import { Draft } from '../write-batcher.ts';
+import { putRelease } from './releases.ts';
 import type * as rows from './rows.ts';
 import { putSession } from './sessions.ts';
 
@@ -82,9 +84,12 @@ function put(draft: Draft, row: DumpRow): void {
         draft.put(keys.slug(record.link.slug), { workspaceId: record.workspaceId, id: record.id });
       if (type === 'assistant' && record.alias)
         draft.put(keys.alias(record.workspaceId, record.alias), { workspaceId: record.workspaceId, id: record.id });
+      if (type === 'assistant') putRelease(draft, record);
       if (type === 'webhook' && record.enabled) draft.put(keys.deadlineFill(record.workspaceId), '');
       return type === 'key' ? putKey(draft, row) : undefined;
     }
+    case 'release':
+      return putCounts(draft, row);
     case 'session':
       return putSession(draft, null, { session: row.record, version: row.version, withdrawn: row.withdrawn });
     case 'history':
@@ -109,6 +114,13 @@ function put(draft: Draft, row: DumpRow): void {
     case 'audit':
       return putAudit(draft, row.record);
   }
+}
+
+/** A draft that is written to the engine itself packs no counts. */
+function putCounts(draft: Draft, { workspaceId, assistantId, candidate, versions }: ReleaseRow): void {
+  draft.put(keys.candidateCounts(workspaceId, assistantId), [candidate.turns, candidate.failedTurns]);
+  for (const { number, ...counts } of versions)
+    draft.put(keys.versionCountsAt(workspaceId, assistantId, number), versionCountsRow(counts));
 }
 
 /** When a key was used last is said by its buckets: if none is left, by a full one. */

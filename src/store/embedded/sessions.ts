@@ -30,6 +30,7 @@ import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
 import { span } from './pages.ts';
+import type { EmbeddedReleases } from './releases.ts';
 import type { StoredSession } from './rows.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
@@ -84,6 +85,7 @@ export class EmbeddedSessions implements SessionStore {
   readonly #limits: EmbeddedLimits;
   readonly #webhooks: EmbeddedWebhooks;
   readonly #notices: Notices;
+  readonly #releases: EmbeddedReleases;
   readonly #transcript: EmbeddedTranscript;
 
   constructor(
@@ -93,7 +95,9 @@ export class EmbeddedSessions implements SessionStore {
     limits: EmbeddedLimits,
     webhooks: EmbeddedWebhooks,
     notices: Notices,
+    releases: EmbeddedReleases,
   ) {
+    this.#releases = releases;
     this.#notices = notices;
     this.#limits = limits;
     this.#webhooks = webhooks;
@@ -118,6 +122,7 @@ export class EmbeddedSessions implements SessionStore {
         this.#openTrials(draft, session.workspaceId, step.nowMs) >= (step.trialsMax ?? Infinity)
       )
         return { outcome: 'full' };
+      if (this.#releases.isOutdated(session.workspaceId, step.release)) return { outcome: 'outdated' };
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);
@@ -126,6 +131,7 @@ export class EmbeddedSessions implements SessionStore {
       for (const [index, message] of messages.entries())
         draft.put(keys.message(session.workspaceId, session.id, index), message, 'message');
       this.#usage.countIn(draft, session, session.createdAt, { sessions: 1 });
+      this.#releases.countSession(draft, session, 1);
       return { outcome: 'created', version: 1 };
     });
   }
@@ -203,6 +209,7 @@ export class EmbeddedSessions implements SessionStore {
       if (remembered !== null)
         this.#memories.forget(draft, keys.memory(workspaceId, remembered.scope, remembered.key), id);
       this.#usage.countIn(draft, row.session, row.session.createdAt, { sessions: -1 });
+      this.#releases.countSession(draft, row.session, -1);
       return true;
     });
     return this.#notices.tellMove({ workspaceId, id }, decided, Boolean);

@@ -19,6 +19,7 @@ import type {
   TakenOver,
   StepTurn,
   StopRequest,
+  Session,
   ToolCall,
   Turn,
   TurnPlace,
@@ -41,6 +42,7 @@ import type { ExchangeRow, StoredMessage, StoredSession, StoredTurn } from './ro
 import { putSession, unmoved } from './sessions.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
+import type { EmbeddedReleases } from './releases.ts';
 import type { EmbeddedWebhooks } from './webhooks.ts';
 
 /** Characters of the output of a turn in flight that one row has. */
@@ -59,6 +61,7 @@ export class EmbeddedTurns implements TurnStore {
   readonly #notices: Notices;
   readonly #limits: EmbeddedLimits;
   readonly #webhooks: EmbeddedWebhooks;
+  readonly #releases: EmbeddedReleases;
   readonly #transcript: EmbeddedTranscript;
   /** The latest time that a step was given: a query without a time is answered as of that one. */
   #nowMs = 0;
@@ -71,7 +74,9 @@ export class EmbeddedTurns implements TurnStore {
     notices: Notices,
     limits: EmbeddedLimits,
     webhooks: EmbeddedWebhooks,
+    releases: EmbeddedReleases,
   ) {
+    this.#releases = releases;
     this.#limits = limits;
     this.#webhooks = webhooks;
     this.#batcher = batcher;
@@ -97,6 +102,7 @@ export class EmbeddedTurns implements TurnStore {
         remember && this.#memories.newest(session.workspaceId, remember.scope, remember.key, step.nowMs);
       if (remembered) return { outcome: 'remembered', remembered };
       if (!isUnmoved) return lost;
+      if (this.#releases.isOutdated(session.workspaceId, step.release)) return { outcome: 'outdated' };
       const { slot, leaseUntilMs } = step;
       if (slot !== null && this.#flights.full(session.workspaceId, slot, step.nowMs)) return { outcome: 'full' };
       const answers =
@@ -254,6 +260,7 @@ export class EmbeddedTurns implements TurnStore {
   finish(step: FinishTurn): Promise<Finished> {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
+    let isHalted = false;
     const answer = this.#batcher.step<Finished>((draft) => {
       this.#passTime(step.nowMs);
       const flight = this.#flights.get(place);
@@ -279,6 +286,7 @@ export class EmbeddedTurns implements TurnStore {
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
+      isHalted = this.#releases.countTurn(draft, session, turn, step.nowMs);
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
       this.#webhooks.putTurnEnd(draft, session, turn, step.nowMs);
       this.#webhooks.putSessionEnd(draft, before, session, step.nowMs);
@@ -286,7 +294,17 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#telling(place, this.#notices.tellMove(session, answer, hasFinished), hasFinished);
+    const told = this.#tellHalt(session, answer, () => isHalted);
+    return this.#telling(place, this.#notices.tellMove(session, told, hasFinished), hasFinished);
+  }
+
+  /** Notifies this process of a rollout that the step has halted, once the step is committed. */
+  #tellHalt(session: Session, decided: Promise<Finished>, isHalted: () => boolean): Promise<Finished> {
+    const tell = (): void => {
+      if (isHalted()) this.#notices.sendChanged('assistant', session.workspaceId, session.assistantId);
+    };
+    decided.then(tell, () => {});
+    return decided;
   }
 
   #removeCalls(draft: Draft, place: TurnPlace): void {
@@ -317,6 +335,7 @@ export class EmbeddedTurns implements TurnStore {
   withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
+    let isHalted = false;
     const answer = this.#batcher.step<Finished>((draft) => {
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
@@ -332,6 +351,8 @@ export class EmbeddedTurns implements TurnStore {
       for (const moves of [row?.moves, turnMovesOf(this.#flights.get(place)?.row.move, step.move)])
         if (moves !== undefined) putMoves(draft, 'session', session.workspaceId, session.id, moves);
       if (row !== undefined) this.#undo(draft, row, step, place);
+      if (row !== undefined)
+        isHalted = this.#releases.countWithdrawn(draft, session, row.turn, row.finished !== null, step.nowMs ?? 0);
       if (row !== undefined) this.#amend(draft, place, step.amends);
       if (row !== undefined && step.settled !== undefined)
         this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
@@ -339,7 +360,8 @@ export class EmbeddedTurns implements TurnStore {
       this.#flights.delete(place);
       return finished(version);
     });
-    return this.#telling(place, this.#notices.tellMove(session, answer, hasFinished), hasFinished);
+    const told = this.#tellHalt(session, answer, () => isHalted);
+    return this.#telling(place, this.#notices.tellMove(session, told, hasFinished), hasFinished);
   }
 
   claim(place: TurnPlace): Promise<boolean> {
@@ -365,7 +387,9 @@ export class EmbeddedTurns implements TurnStore {
       const change = (rating: Feedback['rating']): number =>
         Number(feedback?.rating === rating) - Number(before?.rating === rating);
       const counts = { feedbackUp: change('up'), feedbackDown: change('down') };
-      if (feedback?.rating !== before?.rating) this.#usage.countIn(draft, session, turn.endedAt!, counts);
+      if (feedback?.rating === before?.rating) return true;
+      this.#usage.countIn(draft, session, turn.endedAt!, counts);
+      this.#releases.countFeedback(draft, session, row.turn, counts);
       return true;
     });
   }

@@ -12,6 +12,7 @@ import { EmbeddedBudgets } from '../embedded/budgets.ts';
 import { EmbeddedLimits } from '../embedded/limits.ts';
 import { Memories } from '../embedded/memories.ts';
 import { Notices } from '../embedded/notices.ts';
+import { EmbeddedReleases } from '../embedded/releases.ts';
 import { EmbeddedSessions } from '../embedded/sessions.ts';
 import { UsageBook } from '../embedded/usage.ts';
 import { EmbeddedWebhooks } from '../embedded/webhooks.ts';
@@ -55,6 +56,7 @@ export const readFolder = <T>(folder: string, run: (records: Records) => Promise
     try {
       const webhooks = new EmbeddedWebhooks(batcher);
       const notices = new Notices();
+      const releases = new EmbeddedReleases(batcher);
       const sessions = new EmbeddedSessions(
         batcher,
         new Memories(batcher),
@@ -62,9 +64,10 @@ export const readFolder = <T>(folder: string, run: (records: Records) => Promise
         new EmbeddedLimits(batcher, new EmbeddedBudgets(batcher)),
         webhooks,
         notices,
+        releases,
       );
       return await run({
-        catalog: new EmbeddedCatalog(batcher, notices, webhooks, () => []),
+        catalog: new EmbeddedCatalog(batcher, notices, webhooks, releases, () => []),
         sessions,
         deliveries: (workspaceId) => examinedDeliveries(batcher, workspaceId),
       });

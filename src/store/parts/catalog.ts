@@ -1,7 +1,16 @@
 /** The part of a store that keeps the console's records. */
 import { atTurnEnd } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
-import type { Assistant, AssistantVersion, AuditEntry, CatalogKind, CatalogRecords, Key, Move } from '../records.ts';
+import type {
+  Assistant,
+  AssistantVersion,
+  AuditEntry,
+  CatalogKind,
+  CatalogRecords,
+  Key,
+  Move,
+  ReleaseCounts,
+} from '../records.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
 /**
@@ -24,7 +33,8 @@ export interface Catalog {
    * it has no longer is free afterwards. A lost answer: every process reads the stored record within `catalogFreshMs`,
    * and a caller that repeats the change decides on that.
    *
-   * `made` is a new version of the assistant that the step replaces: both are stored, or neither.
+   * `made` is a new version of the assistant that the step replaces: both are stored, or neither. The turns of a
+   * candidate are counted from zero if its rollout began with another revision (`Candidate.since`).
    */
   replace<K extends CatalogKind>(
     kind: K,
@@ -43,6 +53,8 @@ export interface Catalog {
   list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>>;
   /** The key with this public id, in any state. */
   keyByPublicId(publicId: string): Promise<Versioned<Key> | null>;
+  /** The counts of an assistant's versions and of its candidate. */
+  releaseCounts(workspaceId: string, assistantId: string): Promise<ReleaseCounts>;
   /** The assistant with this slug, in any state and any workspace. */
   assistantBySlug(slug: string): Promise<Versioned<Assistant> | null>;
 }

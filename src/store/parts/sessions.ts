@@ -1,5 +1,5 @@
 /** The part of a store that keeps sessions and their messages. */
-import type { AuditEntry, IdempotencyRecord, Message, Move, Session, SettledLimit } from '../records.ts';
+import type { AuditEntry, IdempotencyRecord, Message, Move, ReleaseBasis, Session, SettledLimit } from '../records.ts';
 import type { AskedLimit, TakenLimit } from './limits.ts';
 import type { Page, PageRequest, Versioned } from './pages.ts';
 
@@ -13,6 +13,8 @@ export interface CreateSession {
   readonly replaces?: string;
   /** For a session of the channel `console`: how many of these the workspace may have open at a time. */
   readonly trialsMax?: number;
+  /** The release that gave the session its version; absent for a trial. */
+  readonly release?: ReleaseBasis | undefined;
   readonly nowMs: number;
   /** The step's entry in the session's history. */
   readonly move?: Move;
@@ -23,6 +25,7 @@ export interface CreateSession {
 export type CreatedSession =
   | { readonly outcome: 'created'; readonly version: number }
   | { readonly outcome: 'remembered'; readonly remembered: IdempotencyRecord }
+  | { readonly outcome: 'outdated' } // the versions that people get have changed since the decision
   | { readonly outcome: 'full' }; // the workspace has `trialsMax` sessions of the channel `console` open
 
 /**

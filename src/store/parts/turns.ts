@@ -8,6 +8,7 @@ import type {
   IdempotencyRecord,
   Message,
   Move,
+  ReleaseBasis,
   Session,
   SettledLimit,
   ToolCall,
@@ -75,6 +76,8 @@ export interface BeginTurn extends Basis {
   readonly remember: IdempotencyRecord | null;
   /** A second memory, by which the turn is found; no earlier one is looked for, and it outlasts a withdrawal. */
   readonly found?: IdempotencyRecord | undefined;
+  /** The release that gave the turn its version; absent for a trial. */
+  readonly release?: ReleaseBasis | undefined;
   readonly nowMs: number;
   /**
    * For a turn whose listener releases its text: how many code points of it readers may see; -1 hides the turn, with
@@ -92,6 +95,7 @@ export type BegunTurn =
   // an earlier request under the key; looked at before everything else
   | { outcome: 'remembered'; remembered: IdempotencyRecord }
   | { outcome: 'lost' } // another writer moved the session
+  | { outcome: 'outdated' } // the versions that people get have changed since the decision
   | { outcome: 'full' } // every slot of the name is taken
   | { outcome: 'limited'; answers: TakenLimit[] }; // a limit refuses: the answer of each, in order
 
@@ -179,7 +183,7 @@ export interface WithdrawTurn extends Basis {
   readonly remember?: Pick<IdempotencyRecord, 'scope' | 'key'> | null;
   readonly amends?: AmendedMessage | undefined;
   readonly settled?: readonly SettledLimit[];
-  /** Needed with `settled`. */
+  /** Needed with `settled`, and for a turn of a version. */
   readonly nowMs?: number;
   /** The step's entry in the session's history. */
   readonly move?: Move;
@@ -252,7 +256,8 @@ export interface TurnStore {
     audit?: AuditEntry,
   ): Promise<boolean>;
   /**
-   * Seals the output into the transcript, frees the slot, counts the usage and moves the session. A lost answer: the
+   * Seals the output into the transcript, frees the slot, counts the usage and moves the session. The turn is counted for
+   * its version, and the rule of a rollout may halt it with the step (contract 20). A lost answer: the
    * same end is sent again until the store answers, and readers see it only then; if the chat has not begun, the turn
    * is withdrawn instead.
    */

@@ -44,6 +44,64 @@ export interface Release {
   readonly digest: string;
   /** The numbers of versions that were current before, in ascending order. */
   readonly earlier: readonly number[];
+  /**
+   * Number of changes of the versions that people get; a step that gives a session its version compares it. Absent in
+   * rows of builds without rollouts: 0.
+   */
+  readonly revision?: number;
+  /** The version that a share of new sessions gets. Null or absent without a rollout. */
+  readonly candidate?: Candidate | null;
+  /** The numbers of candidates that were retired and have not been current since, in ascending order. Absent if empty. */
+  readonly retired?: readonly number[];
+  /** Number of recalls: a session with a smaller one moves to the current version. Absent before the first. */
+  readonly recalls?: number;
+}
+
+/** The version that a rollout gives to a share of new sessions. */
+export interface Candidate {
+  readonly version: number;
+  readonly digest: string;
+  /** The share of new sessions, from 1 to 99. */
+  readonly percent: number;
+  readonly halt: HaltRule | null;
+  /** Whether the rule has halted the rollout: no new session gets the candidate. */
+  readonly isHalted: boolean;
+  /** The revision with which the counting of its turns began. */
+  readonly since: number;
+}
+
+/** Halts a rollout once `afterTurns` turns have ended and more than `failedPercent` of them have failed. */
+export interface HaltRule {
+  readonly failedPercent: number;
+  readonly afterTurns: number;
+}
+
+/** Counts of the sessions and turns on a version. */
+export interface VersionCounts {
+  /** Sessions that were created on it. */
+  readonly sessions: number;
+  /** Turns that were sealed on it, and those among them that failed. */
+  readonly turns: number;
+  readonly failedTurns: number;
+  readonly feedbackUp: number;
+  readonly feedbackDown: number;
+}
+
+/** The candidate's turns since its rollout began, including withdrawn ones, which count as failed. */
+export type CandidateCounts = Pick<VersionCounts, 'turns' | 'failedTurns'>;
+
+/** The counts of an assistant's versions. */
+export interface ReleaseCounts {
+  /** Zeros without a candidate. */
+  readonly candidate: CandidateCounts;
+  /** By the numbers of the versions; absent for a version without counts. */
+  readonly versions: ReadonlyMap<number, VersionCounts>;
+}
+
+/** The revision of an assistant's release, which a step compares that gives a session its version. */
+export interface ReleaseBasis {
+  readonly assistantId: string;
+  readonly revision: number;
 }
 
 const numberDigits = 9;

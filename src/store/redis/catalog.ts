@@ -17,8 +17,10 @@ import {
   type CatalogRecords,
   type Key,
   type Move,
+  type Notice,
   type Page,
   type PageRequest,
+  type ReleaseCounts,
   type Versioned,
 } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
@@ -29,7 +31,8 @@ import { moveField } from './history.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import { wantsField } from './records.ts';
+import { releaseFields, wantsField } from './records.ts';
+import { readReleaseCounts } from './releases.ts';
 import type { Registry } from './registry.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
@@ -161,6 +164,8 @@ export class RedisCatalog implements Catalog {
       ...auditFields(audit),
       madeId: made === undefined ? '' : part(made.id),
       made: made === undefined ? '' : packRow(made),
+      ...releaseFields(entry, version + 1),
+      notice: changedNotice(entry),
     };
     const answer = await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw new AliasTaken(named.alias);
@@ -238,6 +243,10 @@ export class RedisCatalog implements Catalog {
     return key?.record.publicId === publicId ? key : null;
   }
 
+  releaseCounts(workspaceId: string, assistantId: string): Promise<ReleaseCounts> {
+    return readReleaseCounts(this.#link, this.#roots, workspaceId, assistantId);
+  }
+
   assistantBySlug(slug: string): Promise<Versioned<Assistant> | null> {
     return this.#slugs.find(slug);
   }
@@ -300,6 +309,10 @@ const full = -2;
 const unnamed = { alias: '', kept: '' };
 
 const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);
+
+/** The notice that a record has changed, for a script that changes it beside another one. */
+export const changedNotice = ({ kind, record }: CatalogEntry): string =>
+  JSON.stringify({ type: 'changed', kind, workspaceId: workspaceOf(record), id: record.id } satisfies Notice);
 
 const slugOf = ({ link }: Assistant): string | null => link?.slug || null;
 

@@ -12,6 +12,7 @@ import type {
   Message,
   IdempotencyRecord,
   Move,
+  ReleaseCounts,
   Session,
   StopRequest,
   StoredDelivery,
@@ -41,6 +42,7 @@ import { accountParts, byAccount, part, Roots } from './keys.ts';
 import { withoutCharges } from '../records/charges.ts';
 import { RedisLink } from './link.ts';
 import { feedbackOf, readMessage } from './records.ts';
+import { readReleaseCounts } from './releases.ts';
 import { textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
@@ -110,6 +112,10 @@ export class RedisSource implements DumpSource, Holdings {
         };
       }
     }
+  }
+
+  releaseCounts(workspaceId: string, assistantId: string): Promise<ReleaseCounts> {
+    return readReleaseCounts(this.#link, this.#roots, workspaceId, assistantId);
   }
 
   async buckets(workspaceId: string, keyId: string): Promise<{ buckets: Buckets; usedAt: number | null }> {

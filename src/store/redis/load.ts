@@ -21,11 +21,13 @@ import { aliasKeyOf, entryOf } from '../records.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
+import { changedNotice } from './catalog.ts';
 import { progressOf } from './importing.ts';
 import { account, memoryDigest, part, Roots } from './keys.ts';
 import { RedisLink } from './link.ts';
 import type { Durability } from './link.ts';
-import { feedbackFields, messageRecord, sessionFields, wantsField } from './records.ts';
+import { feedbackFields, messageRecord, releaseFields, sessionFields, wantsField } from './records.ts';
+import { countsOfRelease } from './releases.ts';
 import { loadScripts } from './scripts.ts';
 import { requireDurable } from './durability.ts';
 
@@ -128,6 +130,10 @@ export class RedisTarget implements DumpTarget {
         return this.#key(row);
       case 'session':
         return this.#session(row);
+      case 'release': {
+        const key = `${this.#roots.workspace(row.workspaceId)}:release:${part(row.assistantId)}`;
+        return void (await this.#link.sendDurable(key, 'HSET', key, ...countsOfRelease(row)));
+      }
       case 'history': {
         const { workspaceId, kind, id, moves } = row;
         return void (await this.#link.runDurable('load-history', this.#roots.workspace(workspaceId), {
@@ -203,7 +209,14 @@ export class RedisTarget implements DumpTarget {
 
   async #assistant(row: AssistantRow): Promise<void> {
     const { id, workspaceId, link } = row.record;
+    const entry = entryOf('assistant', row.record);
     await this.#record(this.#roots.workspace(workspaceId), 'assistant', row, aliasKeyOf(row.record) ?? '');
+    await this.#link.runDurable('load-release', this.#roots.workspace(workspaceId), {
+      assistant: part(id),
+      ...releaseFields(entry, row.version),
+      channel: this.#roots.channel('notices'),
+      notice: changedNotice(entry),
+    });
     if (!link?.slug) return;
     const key = `${this.#roots.slug(link.slug)}:assistant`;
     await this.#link.sendDurable(key, 'HSET', key, 'workspace', workspaceId, 'id', id, 'token', 'import', 'at', 0);

@@ -1,6 +1,7 @@
 /** Records as they are sent: packed, beside the fields that a script reads. */
 import type {
   AmendedMessage,
+  Assistant,
   Basis,
   CatalogEntry,
   Feedback,
@@ -12,8 +13,10 @@ import type {
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
+import { haltedAssistant, haltMove, releaseRow } from '../releases.ts';
 import { deliveryHead, eventText, sessionEvent, turnEvent } from '../webhook-events.ts';
-import { memoryDigest } from './keys.ts';
+import { moveAround } from './history.ts';
+import { memoryDigest, part } from './keys.ts';
 import type { Argument, RedisReply } from './reply.ts';
 
 /** A session in the form that every script takes: the record, and the fields that lists and sweeps read. */
@@ -41,6 +44,39 @@ export function endedFields(session: Session, turn: Turn, nowMs: number) {
 }
 
 const eventTime = (nowMs: number) => ({ deliveryHead: deliveryHead(nowMs), eventAt: nowMs });
+
+/** The version that a turn is counted for; its number is empty for a trial. */
+export const versionFields = ({ assistantId }: Pick<Session, 'assistantId'>, version: number | undefined) => ({
+  assistant: part(assistantId),
+  number: version ?? '',
+});
+
+/**
+ * The release of an assistant whose record has this version: what the steps of sessions and turns read, and what a halt
+ * leaves. Empty for other records.
+ */
+export function releaseFields({ kind, record }: CatalogEntry, version: number) {
+  if (kind !== 'assistant' || record.release == null) return noRelease;
+  const { revision, candidate, since, halt, isHalted } = releaseRow(record.release);
+  return {
+    revision,
+    since,
+    candidate: candidate ?? '',
+    percent: halt?.failedPercent ?? '',
+    after: halt?.afterTurns ?? '',
+    halted: isHalted ? 1 : 0,
+    ...(halt !== null && !isHalted ? haltedFields(haltedAssistant(record), version + 1) : notHalting),
+  };
+}
+
+/** The record after a halt, and its entry in the history around the time. */
+const haltedFields = (halted: Assistant, version: number) => ({
+  haltedRecord: packRow(halted) as Argument,
+  ...moveAround(haltMove(halted, version, 0)),
+});
+
+const notHalting = { haltedRecord: '', head: '', tail: '' };
+const noRelease = { revision: '', since: '', candidate: '', percent: '', after: '', halted: '', ...notHalting };
 
 /** The events that a webhook wants; empty if it is disabled, and for other records. */
 export const wantsField = ({ kind, record }: CatalogEntry): string =>

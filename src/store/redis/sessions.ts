@@ -29,7 +29,7 @@ import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
-import { basisFields, endingFields, memoryFields, messageFields, sessionFields } from './records.ts';
+import { basisFields, endingFields, memoryFields, messageFields, sessionFields, versionFields } from './records.ts';
 import { begins, nameOf, textOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import type { Registry } from './registry.ts';
@@ -68,13 +68,15 @@ export class RedisSessions implements SessionStore {
       ...memoryFields(remember, nowMs),
       replaces: step.replaces ?? '',
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
+      revision: step.release?.revision ?? '',
+      number: session.assistantVersion ?? '',
       ...moveField(step.move),
       ...auditFields(step.audit),
       earlier: earlier.flatMap((each) => Object.values(messageFields(each))),
     });
     if (begins(answer, 'remembered'))
       return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(answer[1]) };
-    return begins(answer, 'created') ? { outcome: 'created', version: 1 } : { outcome: 'full' };
+    return begins(answer, 'created') ? { outcome: 'created', version: 1 } : { outcome: nameOf(answer[0]) };
   }
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
@@ -155,6 +157,7 @@ export class RedisSessions implements SessionStore {
       created: createdAt,
       memory,
       result: id,
+      ...versionFields(session, session.assistantVersion),
     };
     return (await this.#link.runDurable('discard-session', this.#roots.workspace(workspaceId), fields)) === 1;
   }

@@ -25,6 +25,21 @@ const audit = ['auditId', 'audit'] as const;
 /** The usage that a turn adds: `countedFields`. */
 const counted = ['account', 'ended', 'failed', 'input', 'output', 'calls', 'cached'] as const;
 
+/** The version that a turn is counted for: `versionFields`. */
+const ofVersion = ['assistant', 'number'] as const;
+/** The release of an assistant: `releaseFields`. */
+const release = [
+  'revision',
+  'since',
+  'candidate',
+  'percent',
+  'after',
+  'halted',
+  'haltedRecord',
+  'head',
+  'tail',
+] as const;
+
 /** The event of a session that ends: `endingFields`. */
 const ending = ['deliveryHead', 'eventAt', 'sessionEvent'] as const;
 
@@ -40,6 +55,8 @@ export const steps = {
     ...memory,
     'replaces',
     'trials',
+    'revision',
+    'number',
     'move',
     ...audit,
     '...earlier',
@@ -47,7 +64,7 @@ export const steps = {
   'save-session': ['session', ...basis, ...session, 'write', 'move', ...audit, ...ending, '...settled'],
   'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
   'await-session': ['session', 'channel', 'notice'],
-  'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result'],
+  'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result', 'assistant', 'number'],
   'list-sessions': ['order', 'after', 'wanted', 'looks', 'since', 'status', 'time', '...indexes'],
   'list-messages': ['session', 'order', 'after', 'count'],
   'read-recent-messages': ['session', 'before', 'charactersMax', 'messagesMax'],
@@ -77,6 +94,8 @@ export const steps = {
     'amends',
     'move',
     ...audit,
+    'assistant',
+    'revision',
     '...asked',
   ],
   'append-output': ['session', 'turn', 'epoch', 'owner', 'position', 'count', 'text', 'lease'],
@@ -98,6 +117,8 @@ export const steps = {
     'text',
     'cut',
     ...counted,
+    ...ofVersion,
+    'packedTime',
     'amends',
     'move',
     ...audit,
@@ -119,13 +140,15 @@ export const steps = {
     'turnId',
     'given',
     ...counted,
+    ...ofVersion,
+    'packedTime',
     'amends',
     'move',
     ...ending,
     '...settled',
   ],
   'claim-turn': ['session', 'turn'],
-  'rate-turn': ['session', 'turn', 'rating', 'feedback', 'account', 'ended'],
+  'rate-turn': ['session', 'turn', 'rating', 'feedback', 'account', 'ended', ...ofVersion],
   'take-over-turn': ['session', 'turn', 'owner', 'lease', 'token', 'latest'],
   'find-orphans': ['limit'],
   'count-slots': [],
@@ -159,6 +182,8 @@ export const steps = {
     ...audit,
     'madeId',
     'made',
+    ...release,
+    'notice',
   ],
   'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', ...audit],
   'list-records': ['kind', 'order', 'after', 'count'],
@@ -198,6 +223,7 @@ export const steps = {
 
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version', 'alias', 'wants'],
+  'load-release': ['assistant', ...release, 'channel', 'notice'],
   'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': [
@@ -243,7 +269,7 @@ type Refusing = [Named<'limited'>, ...answers: number[]];
  * reply.
  */
 interface Answers {
-  'create-session': [Named<'created'>] | [Named<'full'>] | Remembered;
+  'create-session': [Named<'created'>] | [Named<'full'>] | [Named<'outdated'>] | Remembered;
   'charge-session': [Named<'charged'>, version: number] | [Named<'lost'>] | Refusing;
   'save-session': number | null;
   'await-session': [record: Buffer, version: Buffer] | null;
@@ -252,6 +278,7 @@ interface Answers {
     | [Named<'begun'>, version: number, epoch: number]
     | [Named<'lost'>]
     | [Named<'full'>]
+    | [Named<'outdated'>]
     | Remembered
     | Refusing;
   'append-output': Stored<'stored' | 'fenced'> | Gap;

@@ -32,7 +32,7 @@ import { packRow, unpackRow } from '../codec.ts';
 import { firstIndexOf, streamingMessage } from '../records.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import type { DueWorkspaces } from './due-workspaces.ts';
-import { moveField } from './history.ts';
+import { moveField, packedTime } from './history.ts';
 import { account, memoryDigest, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
@@ -49,6 +49,7 @@ import {
   messageFields,
   messageRecord,
   sessionFields,
+  versionFields,
 } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
@@ -124,6 +125,8 @@ export class RedisTurns implements TurnStore {
       amends: amendsField(step.amends),
       ...moveField(step.move),
       ...auditFields(step.audit),
+      assistant: part(session.assistantId),
+      revision: step.release?.revision ?? '',
       asked: askedFields(step.asked, nowMs),
     });
     this.#orphans.noteLease(session.workspaceId, lease);
@@ -249,6 +252,8 @@ export class RedisTurns implements TurnStore {
         text: tail.text,
         cut: step.cutAt ?? '',
         ...countedFields(session, turn),
+        ...versionFields(session, turn.assistantVersion),
+        packedTime: packedTime(step.nowMs),
         amends: amendsField(step.amends),
         ...moveField(step.move),
         ...auditFields(step.audit),
@@ -274,6 +279,8 @@ export class RedisTurns implements TurnStore {
         turnId: turn.id,
         given: remember ? memoryDigest(remember.scope, remember.key) : '',
         ...countedFields(session, turn),
+        ...versionFields(session, turn.assistantVersion),
+        packedTime: packedTime(step.nowMs ?? 0),
         amends: amendsField(step.amends),
         ...moveField(step.move),
         ...endingFields(session, step.nowMs ?? 0),
@@ -291,6 +298,7 @@ export class RedisTurns implements TurnStore {
       ...feedbackFields(feedback),
       account: counted,
       ended,
+      ...versionFields(session, turn.assistantVersion),
     };
     return (await this.#link.runDurable('rate-turn', this.#roots.workspace(session.workspaceId), fields)) === 1;
   }

@@ -87,6 +87,11 @@ const contexts: Readonly<Record<ActorKind, readonly object[]>> = {
     { inFlight: 2, max: 2 },
   ],
   assistant: [{ voice: true }, { voice: false }],
+  release: [
+    { current: null, candidate: null },
+    { current: 2, candidate: null },
+    { current: 2, candidate: 3 },
+  ],
   socket: [{ tokenUntil: 9e15, expiresAt: null, reason: null }],
   visitor: [
     { clockUntil: 9e15, refusal: null },

@@ -82,6 +82,8 @@ export const catalogSteps = {
   },
   keyByPublicId: (known, { lasts, pick, which }) =>
     call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
+  releaseCounts: (known, { lasts, pick }) =>
+    call('releaseCounts', [known.workspaceId(lasts), known.catalogId('assistant', pick)]),
   assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 

@@ -95,6 +95,8 @@ function idsOf(row: DumpRow): Named[] {
       return turnIds(row);
     case 'memory':
       return [['record.resultId', row.record.resultId, 'ses', 'turn']];
+    case 'release':
+      return [['assistantId', row.assistantId, 'asst']];
     case 'usage':
       return [
         ['assistantId', row.assistantId, 'asst'],

@@ -1,5 +1,6 @@
 /** The simulation: for each event the cases to try on a copy of the machine, with the fields of the event. */
 import type { ActorKind } from '../../../../machines/all.ts';
+import type { ReleaseContext } from '../../../../machines/release.ts';
 import { decide, eventsOf, type AnyEvent, type TriedEvent, type Standing } from './copy.ts';
 
 export interface Question {
@@ -24,6 +25,12 @@ const inTime = (standing: Standing, at: number): number => {
   const expiresAt = (standing.context as { expiresAt?: number | null } | null)?.expiresAt;
   return expiresAt == null ? at : Math.min(at, expiresAt * 1000 - 1);
 };
+
+type Releasing = Partial<ReleaseContext> | null;
+const currentIn = (context: unknown): number => (context as Releasing)?.current ?? 1;
+const candidateIn = (context: unknown): number => (context as Releasing)?.candidate ?? 1;
+/** A version that is neither current nor rolled out. */
+const newVersionIn = (context: unknown): number => Math.max(currentIn(context), candidateIn(context)) + 1;
 
 const chat =
   (assistantRefusal: string | null): Make =>
@@ -124,6 +131,21 @@ const cases: Readonly<Record<string, readonly (readonly [when: string | null, ma
   'assistant configure': [
     ['with a voice', () => ({ type: 'configure', voice: true })],
     ['without a voice', () => ({ type: 'configure', voice: false })],
+  ],
+  'release publish': [
+    [null, ({ context }) => ({ type: 'publish', version: newVersionIn(context) })],
+    ['the draft equals the current version', ({ context }) => ({ type: 'publish', version: currentIn(context) })],
+    ['the draft equals the candidate', ({ context }) => ({ type: 'publish', version: candidateIn(context) })],
+  ],
+  'release rollback': [
+    [null, ({ context }) => ({ type: 'rollback', version: newVersionIn(context) })],
+    ['to the current version', ({ context }) => ({ type: 'rollback', version: currentIn(context) })],
+    ['to the candidate', ({ context }) => ({ type: 'rollback', version: candidateIn(context) })],
+  ],
+  'release rollout': [
+    [null, ({ context }) => ({ type: 'rollout', version: newVersionIn(context) })],
+    ['of the current version', ({ context }) => ({ type: 'rollout', version: currentIn(context) })],
+    ['of the candidate', ({ context }) => ({ type: 'rollout', version: candidateIn(context) })],
   ],
   'socket open': [
     [null, (_, at) => ({ type: 'open', at, refusal: null })],

@@ -48,6 +48,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   key: 'Key',
   workspace: 'Workspace',
   assistant: 'Assistant',
+  release: 'Release',
   socket: 'Socket',
   visitor: 'Visitor',
 };

@@ -27,6 +27,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   key: 'Keys',
   workspace: 'Workspace',
   assistant: 'Assistants',
+  release: 'Releases',
   socket: 'Sockets',
   visitor: 'Visitors',
 };

@@ -3,13 +3,14 @@
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, owner, version, mark, lease, slots, slots_max, record, active, expires, state, turn_record, index, message, content, points, reply,
 --   memory, memory_record, result, lasts, found, found_record, found_result, found_lasts, short, channel, released, amends, move, audit_id,
---   audit, ...asked.
--- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'full'} if no slot of the name is free,
+--   audit, assistant, revision, ...asked.
+-- Answer: {'begun', version, epoch}, {'remembered', record} if an earlier request with this memory is, {'lost'} if another writer has moved the session, {'outdated'} if the versions that people get have changed, {'full'} if no slot of the name is free,
 --   {'limited', ...} with the answers of `take_limits` if one of the limits refuses.
 --- @include "amend-message"
 --- @include "at"
 --- @include "int"
 --- @include "is-full"
+--- @include "is-outdated"
 --- @include "is-unmoved"
 --- @include "name-slots"
 --- @include "now"
@@ -34,6 +35,7 @@ if memory ~= '' then
 end
 local unmoved, awaited = is_unmoved(session, version, mark)
 if not unmoved then return { 'lost' } end
+if is_outdated(assistant, revision) then return { 'outdated' } end
 local time = now()
 if slots ~= '' and is_full(name_slots(slots), slots_max, time) then return { 'full' } end
 if asked_at <= #ARGV then

@@ -2,10 +2,13 @@
 -- open at a time, and counts nothing. The last arguments are record, content and points of each message from before the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   replaces, trials, move, audit_id, audit, ...earlier.
--- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; or {'full'}.
+--   replaces, trials, revision, number, move, audit_id, audit, ...earlier.
+-- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; {'outdated'} if the versions that people get
+--   have changed; or {'full'}.
+--- @include "add-counts"
 --- @include "at"
 --- @include "count-usage"
+--- @include "is-outdated"
 --- @include "now"
 --- @include "put-audit"
 --- @include "put-message"
@@ -19,6 +22,7 @@ if memory ~= '' then
   local earlier = recall(memory)
   if earlier and redis.call('HGET', at('memories'), memory .. '/result') ~= replaces then return { 'remembered', earlier } end
 end
+if is_outdated(assistant, revision) then return { 'outdated' } end
 if trials ~= '' then
   redis.call('ZREMRANGEBYSCORE', at('trials'), '-inf', math.floor(now() / 1000))
   if redis.call('ZCARD', at('trials')) >= tonumber(trials) then return { 'full' } end
@@ -42,5 +46,6 @@ for each = earlier_at, #ARGV, 3 do
   put_message(session, index, ARGV[each + 2], '', ARGV[each], ARGV[each + 1])
   index = index + 1
 end
+if number ~= '' then add_counts(at('release', assistant), 'counts/' .. number, { 1 }) end
 count_usage(trials == '' and account or '', created, 1, 0, 0, 0, 0, 0, 0)
 return { 'created' }

@@ -17,6 +17,7 @@ redis.call('HDEL', at(kind), id, id .. '/version')
 redis.call('ZREM', at(kind, 'ids'), id)
 redis.call('UNLINK', at('history', kind, id))
 if kind == 'assistant' then
+  redis.call('UNLINK', at('release', id))
   unname(id, '')
   -- The ids of its versions begin with its own and an underscore, which the backtick follows.
   for _, made in ipairs(redis.call('ZRANGEBYLEX', at('assistant_version', 'ids'), '[' .. id .. '_', '(' .. id .. '`')) do

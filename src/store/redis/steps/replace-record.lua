@@ -1,7 +1,8 @@
 -- Replaces a catalog record if it still has the version that the decision was made on, and an assistant's alias is not another's. An alias that is kept hinders no save.
 -- The version that an assistant's change makes is stored with it.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, alias, kept, move, wants, audit_id, audit, made_id, made.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, alias, kept, move, wants, audit_id, audit, made_id, made, revision, since,
+--   candidate, percent, after, halted, halted_record, head, tail, notice.
 -- Answer: the new version; false if another writer has replaced or removed it; -1 if the alias is taken.
 --- @include "at"
 --- @include "is-named-otherwise"
@@ -9,6 +10,7 @@
 --- @include "publish"
 --- @include "put-audit"
 --- @include "put-move"
+--- @include "put-release"
 --- @include "put-wants"
 --- @include "unname"
 
@@ -23,6 +25,7 @@ redis.call('HSET', at(kind), id, record, id .. '/version', version + 1)
 put_move(kind, id, move)
 put_wants(kind, id, wants)
 put_audit(audit_id, audit)
+put_release(id, revision, since, candidate, percent, after, halted, halted_record, head, tail, channel, notice)
 if made_id ~= '' then
   redis.call('HSET', at('assistant_version'), made_id, made, made_id .. '/version', 1)
   redis.call('ZADD', at('assistant_version', 'ids'), 0, made_id)

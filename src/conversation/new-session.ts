@@ -1,0 +1,40 @@
+/** Creates sessions on the version that their assistant's release gives them (contract 20). */
+import { limits } from '../base/limits.ts';
+import type { AssistantActor } from '../host/assistants.ts';
+import { releaseBasis, type AnsweringAssistant } from '../host/versions.ts';
+import { StoreUnavailable, type Session } from '../store/store.ts';
+import { ReleaseMoved, type NewSession } from '../turn/sessions.ts';
+import type { Services } from './services.ts';
+
+export const releaseMoved = `The versions of the assistant changed ${limits.decisionAttemptsMax} times in a row. Repeat the request.`;
+
+/**
+ * Creates the session that `wanted` describes for the version that it gets; called again after the versions have
+ * changed. `visitorId`: all sessions of a visitor get the same version.
+ */
+export async function createOnVersion(
+  assistant: AssistantActor,
+  visitorId: string | null,
+  wanted: (answering: AnsweringAssistant) => NewSession | Promise<NewSession>,
+  { host }: Services,
+): Promise<{ session: Session; replayed: boolean }> {
+  const id = host.sessions.newId();
+  for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+    const answering = await host.versions.ofNew(assistant.record, visitorId ?? id);
+    const { version, release } = answering;
+    const fields = await wanted(answering);
+    const creating = host.sessions.create({
+      ...fields,
+      id,
+      ...(version && { assistantVersion: version.number, release: releaseBasis(answering)! }),
+      ...(version && release?.recalls !== undefined && { recalls: release.recalls }),
+    });
+    const made = await creating.catch((error: unknown) => {
+      if (error instanceof ReleaseMoved) return null;
+      throw error;
+    });
+    if (made !== null) return made;
+    await host.assistants.refresh(assistant);
+  }
+  throw new StoreUnavailable(releaseMoved);
+}

@@ -1,0 +1,140 @@
+/** The releases of assistants: what the steps of sessions and turns compare, and the counts of versions. */
+import type {
+  Assistant,
+  CandidateCounts,
+  ReleaseBasis,
+  ReleaseCounts,
+  Session,
+  Turn,
+  VersionCounts,
+  Versioned,
+} from '../store.ts';
+import {
+  candidateCountsOf,
+  haltedAssistant,
+  haltMove,
+  isHalting,
+  releaseRow,
+  versionCountFields,
+  versionCountsOf,
+  type ReleaseRow,
+} from '../releases.ts';
+import type { Draft, WriteBatcher } from '../write-batcher.ts';
+import { putMove } from './history.ts';
+import * as keys from './keys.ts';
+
+export class EmbeddedReleases {
+  readonly #batcher: WriteBatcher;
+
+  constructor(batcher: WriteBatcher) {
+    this.#batcher = batcher;
+  }
+
+  /** Stores the release of a replaced assistant. */
+  put(draft: Draft, assistant: Assistant): void {
+    const { id, workspaceId, release } = assistant;
+    if (release == null) return;
+    const before = this.#batcher.get<ReleaseRow>(keys.release(workspaceId, id));
+    const after = releaseRow(release);
+    putRelease(draft, assistant);
+    if (before?.since !== after.since) draft.count(keys.candidateCounts(workspaceId, id), [0, 0]);
+  }
+
+  /** Whether the versions that people get have changed since the step was decided. */
+  isOutdated(workspaceId: string, basis: ReleaseBasis | undefined): boolean {
+    if (basis === undefined) return false;
+    const row = this.#batcher.get<ReleaseRow>(keys.release(workspaceId, basis.assistantId));
+    return (row?.revision ?? 0) !== basis.revision;
+  }
+
+  countSession(draft: Draft, { workspaceId, assistantId, assistantVersion }: Session, sign: 1 | -1): void {
+    if (assistantVersion !== undefined)
+      this.#add(draft, workspaceId, assistantId, assistantVersion, { sessions: sign });
+  }
+
+  /** Counts a sealed turn, and halts its rollout if the rule says so. */
+  countTurn(draft: Draft, session: Session, { assistantVersion, status }: Turn, nowMs: number): boolean {
+    if (assistantVersion === undefined) return false;
+    const { workspaceId, assistantId } = session;
+    const failedTurns = status === 'failed' ? 1 : 0;
+    this.#add(draft, workspaceId, assistantId, assistantVersion, { turns: 1, failedTurns });
+    return this.#countOfCandidate(draft, session, assistantVersion, { turns: 1, failedTurns }, nowMs);
+  }
+
+  /** Counts a withdrawn turn as failed; `wasCounted`: it was sealed before. */
+  countWithdrawn(draft: Draft, session: Session, turn: Turn, wasCounted: boolean, nowMs: number): boolean {
+    const { assistantVersion, status } = turn;
+    if (assistantVersion === undefined) return false;
+    const hadFailed = wasCounted && status === 'failed' ? 1 : 0;
+    if (wasCounted)
+      this.#add(draft, session.workspaceId, session.assistantId, assistantVersion, {
+        turns: -1,
+        failedTurns: -hadFailed,
+      });
+    const counts = { turns: wasCounted ? 0 : 1, failedTurns: 1 - hadFailed };
+    return this.#countOfCandidate(draft, session, assistantVersion, counts, nowMs);
+  }
+
+  countFeedback(draft: Draft, { workspaceId, assistantId }: Session, turn: Turn, counts: Partial<VersionCounts>): void {
+    if (turn.assistantVersion !== undefined) this.#add(draft, workspaceId, assistantId, turn.assistantVersion, counts);
+  }
+
+  async read(workspaceId: string, assistantId: string): Promise<ReleaseCounts> {
+    const prefix = keys.versionCounts(workspaceId, assistantId);
+    const versions = new Map<number, VersionCounts>();
+    for (const [key, row] of this.#batcher.scan<number[]>(prefix, keys.endOf(prefix)))
+      versions.set(Number(keys.lastPart(key)), versionCountsOf(row));
+    const candidate = this.#batcher.committed<number[]>(keys.candidateCounts(workspaceId, assistantId));
+    return { candidate: candidateCountsOf(candidate), versions };
+  }
+
+  remove(draft: Draft, workspaceId: string, assistantId: string): void {
+    draft.remove(keys.release(workspaceId, assistantId));
+    draft.remove(keys.candidateCounts(workspaceId, assistantId));
+    const prefix = keys.versionCounts(workspaceId, assistantId);
+    for (const [key] of this.#batcher.range(prefix, keys.endOf(prefix))) draft.remove(key);
+  }
+
+  /** Returns whether the turn has halted the rollout. */
+  #countOfCandidate(
+    draft: Draft,
+    { workspaceId, assistantId }: Session,
+    version: number,
+    added: CandidateCounts,
+    nowMs: number,
+  ): boolean {
+    const row = this.#batcher.get<ReleaseRow>(keys.release(workspaceId, assistantId));
+    if (row?.candidate !== version) return false;
+    const key = keys.candidateCounts(workspaceId, assistantId);
+    const { turns, failedTurns } = candidateCountsOf(this.#batcher.get<number[]>(key));
+    const counts = { turns: turns + added.turns, failedTurns: failedTurns + added.failedTurns };
+    draft.count(key, [counts.turns, counts.failedTurns]);
+    return isHalting(row, counts) && this.#halt(draft, workspaceId, assistantId, nowMs);
+  }
+
+  #halt(draft: Draft, workspaceId: string, assistantId: string, nowMs: number): boolean {
+    const key = keys.catalog('assistant', workspaceId) + keys.part(assistantId);
+    const stored = this.#batcher.get<Versioned<Assistant>>(key);
+    if (stored === undefined) return false;
+    const record = haltedAssistant(stored.record);
+    const version = stored.version + 1;
+    draft.put(key, { record, version });
+    putRelease(draft, record);
+    putMove(draft, 'assistant', workspaceId, assistantId, haltMove(record, version, nowMs));
+    return true;
+  }
+
+  #add(draft: Draft, workspaceId: string, assistantId: string, version: number, counts: Partial<VersionCounts>): void {
+    const key = keys.versionCountsAt(workspaceId, assistantId, version);
+    const before = this.#batcher.get<number[]>(key);
+    draft.count(
+      key,
+      versionCountFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))),
+    );
+  }
+}
+
+/** Stores what the steps of sessions and turns read of an assistant's release. */
+export function putRelease(draft: Draft, { id, workspaceId, release }: Assistant): void {
+  if (release != null) draft.keep(keys.release(workspaceId, id), releaseRow(release));
+}
