@@ -162,7 +162,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       this.population.activate(id, () => this.#load(workspaceId, id), workspaceId),
       (actor) => {
         if (actor === null || actor.identity.workspaceId !== workspaceId) return null;
-        // Where one process owns the store, only a step that changes a record beside its own one makes it doubted.
+        // A store with a single owner changes a record behind its actor only in a step of another record.
         return this.options.shared || actor.checkedAt === -Infinity
           ? thenSync(this.checkFresh(actor), (lives) => (lives ? actor : null))
           : actor;
@@ -329,7 +329,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
 
 /**
  * Returns the history's entry for a change. It names the stored states: a key's debt, which is not stored, leaves no
- * trace in it. A decision of the machine beside is an entry of its own only without a decision of the record's machine.
+ * trace in it. A decision of the machine beside has its own entry if the record's machine decided nothing.
  */
 function changeMove(
   record: object,

@@ -66,7 +66,7 @@ export interface ReleaseRow {
   /** The revision with which the counting of the candidate's turns began; 0 without a rollout. */
   readonly since: number;
   readonly candidate: CandidateCounts;
-  /** In ascending order. */
+  /** Sorted by number. */
   readonly versions: readonly ({ readonly number: number } & VersionCounts)[];
 }
 

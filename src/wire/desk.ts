@@ -11,7 +11,18 @@ export const MachineView = named(
   'Machine',
   Type.Object({
     object: Type.Literal('machine'),
-    kind: Strings(['session', 'turn', 'call', 'reply', 'key', 'workspace', 'assistant', 'socket', 'visitor']),
+    kind: Strings([
+      'session',
+      'turn',
+      'call',
+      'reply',
+      'key',
+      'workspace',
+      'assistant',
+      'release',
+      'socket',
+      'visitor',
+    ]),
     version: Type.Integer({ description: "The version of the machine, which an actor's stored state bears." }),
   }),
 );

@@ -7,6 +7,21 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import { roles } from '../../base/roles.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
+import {
+  Base64,
+  Count,
+  MapOf,
+  Millis,
+  Name,
+  Nullable,
+  OneOf,
+  Seconds,
+  secondsMax,
+  Text,
+  Whole,
+  type Fields,
+} from './fields.ts';
+import { ReleaseFields, releaseRow } from './release.ts';
 import type { StoredDelivery } from '../parts/webhooks.ts';
 import type {
   AskedModel,
@@ -14,12 +29,9 @@ import type {
   AssistantVersion,
   AuditChange,
   AuditEntry,
-  Candidate,
-  CandidateCounts,
   Credential,
   FallbackModel,
   Feedback,
-  HaltRule,
   IdempotencyRecord,
   Key,
   LinkClock,
@@ -31,7 +43,6 @@ import type {
   PendingCall,
   Quarantine,
   RefreshError,
-  Release,
   ReplacedSecret,
   Session,
   Snapshot,
@@ -40,7 +51,6 @@ import type {
   ToolFunction,
   Turn,
   TurnPast,
-  VersionCounts,
   VersionedSettings,
   VersionedTool,
   VisitorField,
@@ -52,23 +62,9 @@ import { webhookEvents } from '../../base/webhook-events.ts';
 import { usageFields } from '../usage.ts';
 import { linkLimitNames } from '../../base/link-limits.ts';
 
-/** A schema for each field of a record, so that none is believed unseen. */
-type Fields<T> = Record<keyof T, TSchema>;
-
-/** The last second that a date can have in four digits of a year. */
-const secondsMax = 253_402_300_799;
-
 /** The number of counts of the first version. */
 const firstCounts = usageFields.indexOf('toolCalls');
 
-const Name = () => Type.String({ minLength: 1 });
-const Whole = () => Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
-const Count = () => Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
-const Seconds = () => Type.Integer({ minimum: 0, maximum: secondsMax });
-const Millis = () => Type.Integer({ minimum: 0, maximum: secondsMax * 1000 });
-const Nullable = (schema: TSchema) => Type.Union([schema, Type.Null()]);
-const OneOf = (...values: string[]) => Type.Enum(values);
-const Base64 = () => Type.String({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' });
 const SnapshotOf = () =>
   Type.Object({ version: Count(), state: Name(), context: MapOf(Type.Unknown()) } satisfies Fields<Snapshot>);
 const Fence = () => Type.Object({ epoch: Whole(), owner: Type.String() });
@@ -80,7 +76,6 @@ const Bucket = () =>
       at: Millis(),
     }),
   );
-const Text = () => Type.String();
 const StopReason = () =>
   Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls'));
 const Arguments = () => Nullable(MapOf(Type.Unknown()));
@@ -117,7 +112,6 @@ const ToolCalls = () =>
 const LinkLimits = () =>
   Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const ReplacedSecretRow = () => Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
-const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
 
 const row = (type: DumpRow['type'], properties: Record<string, TSchema>) =>
   Type.Object({ type: Type.Literal(type), ...properties });
@@ -192,31 +186,7 @@ const assistant = record('assistant', {
     } satisfies Fields<LinkSettings>),
   ),
   alias: Type.Optional(Nullable(Name())),
-  release: Type.Optional(
-    Nullable(
-      Type.Object({
-        current: Count(),
-        newest: Count(),
-        digest: Name(),
-        earlier: Type.Array(Count()),
-        revision: Type.Optional(Whole()),
-        candidate: Type.Optional(
-          Nullable(
-            Type.Object({
-              version: Count(),
-              digest: Name(),
-              percent: Type.Integer({ minimum: 1, maximum: 99 }),
-              halt: Nullable(Type.Object({ failedPercent: Whole(), afterTurns: Whole() } satisfies Fields<HaltRule>)),
-              isHalted: Type.Boolean(),
-              since: Whole(),
-            } satisfies Fields<Candidate>),
-          ),
-        ),
-        retired: Type.Optional(Type.Array(Count())),
-        recalls: Type.Optional(Whole()),
-      } satisfies Fields<Release>),
-    ),
-  ),
+  release: Type.Optional(Nullable(ReleaseFields())),
   sessionPolicy: Type.Optional(OneOf('pin', 'follow')),
   ...stamps,
   machine: SnapshotOf(),
@@ -513,22 +483,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
       untilMs: Millis(),
     } satisfies Fields<IdempotencyRecord>),
   }),
-  release: row('release', {
-    workspaceId: Name(),
-    assistantId: Name(),
-    since: Whole(),
-    candidate: Type.Object({ turns: Whole(), failedTurns: Whole() } satisfies Fields<CandidateCounts>),
-    versions: Type.Array(
-      Type.Object({
-        number: Count(),
-        sessions: Whole(),
-        turns: Whole(),
-        failedTurns: Whole(),
-        feedbackUp: Whole(),
-        feedbackDown: Whole(),
-      } satisfies Fields<VersionCounts & { readonly number: number }>),
-    ),
-  }),
+  release: row('release', releaseRow),
   usage: row('usage', {
     workspaceId: Name(),
     assistantId: Name(),

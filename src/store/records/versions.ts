@@ -94,7 +94,7 @@ export type CandidateCounts = Pick<VersionCounts, 'turns' | 'failedTurns'>;
 export interface ReleaseCounts {
   /** Zeros without a candidate. */
   readonly candidate: CandidateCounts;
-  /** By the numbers of the versions; absent for a version without counts. */
+  /** The counts of each version by its number; absent for a version without counts. */
   readonly versions: ReadonlyMap<number, VersionCounts>;
 }
 

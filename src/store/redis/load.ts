@@ -214,7 +214,6 @@ export class RedisTarget implements DumpTarget {
     await this.#link.runDurable('load-release', this.#roots.workspace(workspaceId), {
       assistant: part(id),
       ...releaseFields(entry, row.version),
-      channel: this.#roots.channel('notices'),
       notice: changedNotice(entry),
     });
     if (!link?.slug) return;

@@ -119,6 +119,7 @@ export const steps = {
     ...counted,
     ...ofVersion,
     'packedTime',
+    'channel',
     'amends',
     'move',
     ...audit,
@@ -142,6 +143,7 @@ export const steps = {
     ...counted,
     ...ofVersion,
     'packedTime',
+    'channel',
     'amends',
     'move',
     ...ending,
@@ -223,7 +225,7 @@ export const steps = {
 
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version', 'alias', 'wants'],
-  'load-release': ['assistant', ...release, 'channel', 'notice'],
+  'load-release': ['assistant', ...release, 'notice'],
   'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': [

@@ -182,7 +182,7 @@ t.test('an installation in a folder goes on in Redis, and back', { skip: whyNoRe
   t.same([running.code, running.stdout], [0, ''], running.stderr);
   t.match(
     running.stderr,
-    /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, \d+ assistant versions, 1 credential, \d+ keys, 4 sessions, .*\n$/m,
+    /^Exported \d+ rows: 1 workspace, 5 assistants, \d+ histories, \d+ releases, \d+ assistant versions, 1 credential, \d+ keys, 4 sessions, .*\n$/m,
     'while the server runs',
   );
   const packed = join(first.folder, 'running.jsonl.gz');

@@ -1,7 +1,7 @@
 -- Seals the output into the transcript, all of it or up to the cut, frees the slot, counts the usage and moves the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, turn_record, message, position, count, text, cut, account,
---   ended, failed, input, output, calls, cached, assistant, number, packed_time, amends, move, audit_id, audit, delivery_head, event_at,
+--   ended, failed, input, output, calls, cached, assistant, number, packed_time, channel, amends, move, audit_id, audit, delivery_head, event_at,
 --   turn_event, session_event, ...settled.
 -- Answer: {'finished', version}, {'lost'}, {'fenced'}, or {'hole', position} with where the output ends, if the text or
 --   the cut lies beyond.
@@ -56,7 +56,7 @@ remove_flight(session, turn)
 settle_limits(settled_at)
 if ended == '' then ended = math.floor(now() / 1000) end
 count_usage(account, ended, 0, 1, failed, input, output, 0, 0, calls, cached)
-count_turn(assistant, number, 1, failed, 1, failed, packed_time)
+count_turn(assistant, number, 1, failed, 1, failed, packed_time, channel)
 put_deliveries(tonumber(failed) == 1 and 'turn.failed' or 'turn.completed', turn_event, session, turn, delivery_head, event_at)
 if ends_session then put_deliveries('session.' .. state, session_event, session, session, delivery_head, event_at) end
 return { 'finished', version + 1 }

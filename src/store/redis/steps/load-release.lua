@@ -1,8 +1,8 @@
 -- Stores the release of an assistant that an export has loaded.
 -- KEYS: the workspace's root.
--- ARGV: assistant, revision, since, candidate, percent, after, halted, halted_record, head, tail, channel, notice.
+-- ARGV: assistant, revision, since, candidate, percent, after, halted, halted_record, head, tail, notice.
 -- Answer: 1.
 --- @include "put-release"
 
-put_release(assistant, revision, since, candidate, percent, after, halted, halted_record, head, tail, channel, notice)
+put_release(assistant, revision, since, candidate, percent, after, halted, halted_record, head, tail, notice)
 return 1

@@ -25,7 +25,7 @@ redis.call('HSET', at(kind), id, record, id .. '/version', version + 1)
 put_move(kind, id, move)
 put_wants(kind, id, wants)
 put_audit(audit_id, audit)
-put_release(id, revision, since, candidate, percent, after, halted, halted_record, head, tail, channel, notice)
+put_release(id, revision, since, candidate, percent, after, halted, halted_record, head, tail, notice)
 if made_id ~= '' then
   redis.call('HSET', at('assistant_version'), made_id, made, made_id .. '/version', 1)
   redis.call('ZADD', at('assistant_version', 'ids'), 0, made_id)

@@ -3,7 +3,7 @@
 -- its memory and its counts.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, version, mark, epoch, owner, record, active, expires, state, first, index, turn_id, given, account, ended, failed, input, output,
---   calls, cached, assistant, number, packed_time, amends, move, delivery_head, event_at, session_event, ...settled.
+--   calls, cached, assistant, number, packed_time, channel, amends, move, delivery_head, event_at, session_event, ...settled.
 -- Answer: {'finished', version}, {'lost'} or {'fenced'}.
 --- @include "amend-message"
 --- @include "at"
@@ -53,9 +53,9 @@ if begun then
   if finished then
     count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls, -cached)
     drop_deliveries(session, turn)
-    count_turn(assistant, number, -1, -failed, 0, 1 - failed, packed_time)
+    count_turn(assistant, number, -1, -failed, 0, 1 - failed, packed_time, channel)
   else
-    count_turn(assistant, number, 0, 0, 1, 1, packed_time)
+    count_turn(assistant, number, 0, 0, 1, 1, packed_time, channel)
   end
   settle_limits(settled_at)
 end

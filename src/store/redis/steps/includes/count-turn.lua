@@ -5,7 +5,7 @@
 --- @include "at"
 --- @include "put-move"
 
-local function count_turn(assistant, number, counted, failed, rolled, rolled_failed, packed_time)
+local function count_turn(assistant, number, counted, failed, rolled, rolled_failed, packed_time, channel)
   if number == '' then return end
   local key = at('release', assistant)
   if counted ~= 0 then add_counts(key, 'counts/' .. number, { 0, counted, failed }) end
@@ -14,7 +14,7 @@ local function count_turn(assistant, number, counted, failed, rolled, rolled_fai
   local turns = redis.call('HINCRBY', key, 'turns', rolled)
   local all_failed = redis.call('HINCRBY', key, 'failed', rolled_failed)
   if percent == '' or halted == '1' or turns < tonumber(after) or all_failed * 100 <= tonumber(percent) * turns then return end
-  local record, head, tail, channel, notice = unpack(redis.call('HMGET', key, 'record', 'head', 'tail', 'channel', 'notice'))
+  local record, head, tail, notice = unpack(redis.call('HMGET', key, 'record', 'head', 'tail', 'notice'))
   redis.call('HSET', key, 'halted', '1')
   redis.call('HINCRBY', key, 'revision', 1)
   redis.call('HSET', at('assistant'), assistant, record)

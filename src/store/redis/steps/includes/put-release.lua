@@ -7,5 +7,5 @@ local function put_release(id, revision, since, ...)
   local key, fields = at('release', id), { ... }
   if redis.call('HGET', key, 'since') ~= since then redis.call('HSET', key, 'since', since, 'turns', 0, 'failed', 0) end
   redis.call('HSET', key, 'revision', revision, 'candidate', fields[1], 'percent', fields[2], 'after', fields[3], 'halted', fields[4])
-  redis.call('HSET', key, 'record', fields[5], 'head', fields[6], 'tail', fields[7], 'channel', fields[8], 'notice', fields[9])
+  redis.call('HSET', key, 'record', fields[5], 'head', fields[6], 'tail', fields[7], 'notice', fields[8])
 end
