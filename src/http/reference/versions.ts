@@ -21,7 +21,7 @@ const version = {
   feedback_down: 2,
 };
 const halt = { failed_percent: 5, after_turns: 50 };
-const candidate = { version: 5, percent: 10, halt, state: 'rolling', turns: 0, failed_turns: 0 };
+const candidate = { version: 2, percent: 10, halt, state: 'rolling', turns: 0, failed_turns: 0 };
 const { link: _, alias: __, session_policy: ___, ...own } = example.settings;
 const { greeting, visitor_fields, max_call_seconds } = example.assistant;
 const versioned = { ...own, greeting, visitor_fields, max_call_seconds };
@@ -62,14 +62,14 @@ export const versionEntries: Readonly<Record<string, OperationEntry>> = {
     does: 'Gives a version to a share of new sessions: `percent` of them by a hash of the assistant, the version and the visitor, or the session without a visitor. A visitor keeps the version while the rollout lasts, and a higher percent takes nobody out. `draft` becomes a version first. With `halt`, the rollout is halted by the turn with which at least `after_turns` turns have ended and more than `failed_percent` of them have failed; without it the rule stays as it is.',
     repeat: 'A repeat changes the percent. A halted rollout begins again, and counts from zero.',
     surprises: `The current version is 422 \`version\`. Another version in place of a candidate retires that one. With \`If-Match\`, a draft of another digest is 409 \`draft_changed\`. ${unknown}`,
-    body: { version: 'draft', percent: 10, halt },
+    body: { version: 2, percent: 10, halt },
     answer: { ...example.configured, candidate },
   },
   [`POST ${one}/rollout/promote`]: {
     does: 'Makes the candidate current: all new sessions get it.',
     repeat: 'A repeat is 404 `version_not_found`: there is no candidate any more.',
     surprises: `Without a rollout it is 404 \`version_not_found\`. ${unknown}`,
-    answer: { ...example.configured, version: 5 },
+    answer: { ...example.configured, version: 2 },
   },
   [`POST ${one}/rollout/end`]: {
     does: 'Ends the rollout. Sessions on its candidate get the current version with their next turn.',
