@@ -63,7 +63,7 @@ async function shares(t: Test, house: House): Promise<void> {
       versions.set(session.id, expected);
     }
   }
-  t.same([...new Set(versions.values())].sort(), [1, 2]);
+  t.same(new Set(versions.values()), new Set([1, 2]));
   const [session] = [...versions].find(([, version]) => version === 2)!;
   t.equal(await reply(house, session), 'two');
   t.equal((await transcriptOf(house, session)).at(-1).assistant_version, 2);
