@@ -14,9 +14,10 @@ import {
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { print, table, time } from './output.ts';
+import { oneLine, print, table, time } from './output.ts';
 
 interface UpdateOptions extends ConnectionOptions {
+  readonly name?: string;
   readonly provider?: string;
   readonly baseUrl?: string;
   readonly apiKey?: string;
@@ -36,6 +37,7 @@ export function registerCredentials(program: Command, io: Io): void {
     list(io),
   );
   addConnectionOptions(credentials.command('create').description('store a credential; its secret is never shown again'))
+    .option('--name <name>', nameHelp)
     .option('--provider <name>', 'openai (any OpenAI-compatible endpoint) or anthropic; a tool has none')
     .addOption(new Option('--kind <kind>', 'what it is for').choices(['model', 'voice', 'tool']).default('model'))
     .option(
@@ -48,9 +50,10 @@ export function registerCredentials(program: Command, io: Io): void {
   addConnectionOptions(
     credentials
       .command('update')
-      .description('replace the secret of a credential, and its provider or base URL if they change')
+      .description('replace the secret of a credential, and its provider or base URL if they change; or name it')
       .argument('<id>'),
   )
+    .option('--name <name>', `${nameHelp}; alone it needs no secret, and an empty one removes the name`)
     .option('--provider <name>', 'openai or anthropic (default: unchanged)')
     .option('--base-url <url>', `${endpoint} (default: unchanged)`)
     .option('--api-key <secret>', secret)
@@ -72,6 +75,7 @@ export function registerCredentials(program: Command, io: Io): void {
 
 const endpoint =
   'the endpoint, its /v1 included; https://, or http:// to a private address, which needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1 on the server';
+const nameHelp = 'its name in the workspace, by which files of `parley pull` refer to it';
 const header = 'of a tool: the header that has the secret as it is (default: Authorization, with Bearer before it)';
 const secret = 'the secret (PARLEY_PROVIDER_API_KEY; otherwise it is asked for, or read from stdin)';
 
@@ -80,6 +84,7 @@ Examples:
   parley credentials create --provider openai --base-url https://api.example.com/v1
   PARLEY_PROVIDER_API_KEY=… parley credentials create --provider anthropic
   parley credentials create --kind tool --base-url https://orders.example.com --header X-Api-Key
+  parley credentials update crd_… --name main
   parley credentials update crd_… --base-url https://api.example.org/v1
   parley credentials test crd_…
   parley credentials list`;
@@ -95,9 +100,9 @@ const create =
   (io: Io) =>
   (options: CreateOptions): Promise<void> =>
     inWorkspace(io, options, async ({ client, workspace, show }) => {
-      const { kind, provider, baseUrl, header } = options;
+      const { kind, name, provider, baseUrl, header } = options;
       if (kind !== 'tool' && provider === undefined) throw new UsageFailure('Name the provider with --provider.');
-      const body = { kind, provider, base_url: baseUrl, header, api_key: await secretOf(io, options) };
+      const body = { kind, name, provider, base_url: baseUrl, header, api_key: await secretOf(io, options) };
       const created = await client.post<CredentialView>(`${workspace}/credentials`, body);
       show(
         created,
@@ -110,17 +115,20 @@ const update =
   (io: Io) =>
   (id: string, options: UpdateOptions): Promise<void> =>
     inWorkspace(io, options, async ({ client, workspace, show }) => {
+      const { name, provider, baseUrl, header, apiKey } = options;
+      const isNamedAlone = name !== undefined && [provider, baseUrl, header, apiKey].every((one) => one === undefined);
       const body = {
-        provider: options.provider,
-        base_url: options.baseUrl,
-        header: options.header,
-        api_key: await secretOf(io, options),
+        name: name === '' ? null : name,
+        provider,
+        base_url: baseUrl,
+        header,
+        api_key: isNamedAlone ? undefined : await secretOf(io, options),
       };
       const updated = await client.patch<CredentialView>(`${workspace}/credentials/${segment(id)}`, body);
       show(
         updated,
         (credential) =>
-          `Changed the credential ${credential.id} for ${holderOf(credential)}. Its secret is not shown again.`,
+          `Changed the credential ${credential.id} for ${holderOf(credential)}.${isNamedAlone ? '' : ' Its secret is not shown again.'}`,
       );
     });
 
@@ -158,6 +166,7 @@ function render(credentials: List<CredentialView>): string {
   if (credentials.data.length === 0) return 'No credentials.';
   const columns = [
     { title: 'ID' },
+    { title: 'NAME' },
     { title: 'KIND' },
     { title: 'PROVIDER' },
     { title: 'BASE URL' },
@@ -165,6 +174,7 @@ function render(credentials: List<CredentialView>): string {
   ];
   const rows = credentials.data.map((one) => [
     one.id,
+    oneLine(one.name ?? ''),
     one.kind,
     one.provider ?? '',
     one.base_url ?? '',

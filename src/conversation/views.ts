@@ -289,6 +289,7 @@ const budgetView = (limit: number, { remaining, resetAt }: StandingBudget) => ({
 export const credentialView = (credential: Credential) => ({
   id: credential.id,
   object: 'credential',
+  name: credential.name ?? null,
   kind: credential.kind,
   provider: credential.provider,
   base_url: credential.baseUrl,

@@ -127,7 +127,16 @@ export interface Assistant extends VersionedSettings {
 }
 
 /** The key of an assistant's alias; null for none. */
-export const aliasKeyOf = ({ alias }: Pick<Assistant, 'alias'>): string | null => (alias ? aliasKey(alias) : null);
+const aliasKeyOf = ({ alias }: Pick<Assistant, 'alias'>): string | null => (alias ? aliasKey(alias) : null);
+
+/**
+ * The name that a record claims among its workspace's aliases and names of credentials; null for none. No alias has a
+ * slash.
+ */
+export function claimOf({ kind, record }: CatalogEntry): string | null {
+  if (kind === 'credential') return record.name ? `credential/${record.name}` : null;
+  return kind === 'assistant' ? aliasKeyOf(record) : null;
+}
 
 /** Whether a save leaves the alias as it is: it must not fail because another assistant has it too. */
 export const keptAlias = (before: Assistant, after: Assistant): boolean => aliasKeyOf(before) === aliasKeyOf(after);
@@ -165,6 +174,8 @@ export interface Credential {
   readonly sealed: Uint8Array;
   /** The header that a credential of a tool is sent in, bare; null or absent: `Authorization: Bearer`. */
   readonly header?: string | null;
+  /** Unique within the workspace. Absent in rows of versions without names. */
+  readonly name?: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
 }

@@ -135,6 +135,9 @@ export class SlugTaken extends Error {}
 /** Another assistant of the workspace has the alias; nothing was changed. */
 export class AliasTaken extends Error {}
 
+/** Another credential of the workspace has the name; nothing was changed. */
+export class NameTaken extends Error {}
+
 /** The workspace has `webhooksMax` webhooks. */
 export class WebhooksFull extends Error {}
 

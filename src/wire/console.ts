@@ -174,6 +174,11 @@ const workspaceFields = {
 };
 
 const credentialFields = {
+  name: Type.Optional(
+    Nullable(
+      Text(limits.nameCharactersMax, 1, 'Unique in the workspace; files of `parley pull` name the credential by it.'),
+    ),
+  ),
   kind: Strings(['model', 'voice', 'tool']),
   provider: Text(64),
   base_url: Nullable(Text(2000)),
@@ -236,6 +241,7 @@ export const PatchCredentialBody = named(
   'PatchCredential',
   Type.Partial(
     Type.Object({
+      name: credentialFields.name,
       provider: credentialFields.provider,
       base_url: credentialFields.base_url,
       api_key: credentialFields.api_key,
@@ -417,6 +423,7 @@ export const CredentialView = named(
   Type.Object({
     id: Id('crd'),
     object: Type.Literal('credential'),
+    name: Nullable(Type.String()),
     kind: Strings(['model', 'voice', 'tool']),
     provider: Type.String(),
     base_url: Nullable(Type.String()),

@@ -529,7 +529,7 @@ async function credentials(t: Test, house: House): Promise<void> {
   const { id, created_at: _, updated_at: __, ...fields } = made;
   t.same(
     fields,
-    { object: 'credential', kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1' },
+    { object: 'credential', name: null, kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1' },
     'without its secret',
   );
   const path = `${list}/${id}`;
@@ -552,6 +552,16 @@ async function credentials(t: Test, house: House): Promise<void> {
     'for a voice',
   );
   t.same([voice.kind, voice.base_url], ['voice', null]);
+
+  const named = answers(t, await patch(house, path, { name: 'main' }), 200, 'a name needs no secret');
+  t.equal(named.name, 'main');
+  isRefused(t, await house.console(list, { body: { ...body, name: 'main' } }), wrong('name'), 'its name is taken');
+  isRefused(t, await patch(house, `${list}/${voice.id}`, { name: 'main' }), wrong('name'), 'of every kind');
+  for (const name of ['', 'x'.repeat(201), 5])
+    isRefused(t, await patch(house, path, { name }), wrong('name'), JSON.stringify(name));
+  t.equal(answers(t, await patch(house, path, { api_key: 'sk-third' }), 200, 'kept').name, 'main');
+  t.equal(answers(t, await patch(house, path, { name: null }), 200, 'removed').name, null);
+  t.equal(answers(t, await patch(house, `${list}/${voice.id}`, { name: 'main' }), 200, 'free').name, 'main');
 
   const atOnce = await Promise.all(
     Array.from({ length: 12 }, (_, turn) => patch(house, path, { api_key: `sk-${turn}` })),

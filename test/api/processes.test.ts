@@ -88,6 +88,23 @@ const sharing: Record<string, (t: Test, houses: Houses) => Promise<void>> = {
     }
   },
 
+  'a name that two of them give at once is of one credential': async (t, [one, two]) => {
+    const list = `/workspaces/${one.workspaceId}/credentials`;
+    const body = { kind: 'model', provider: 'openai', api_key: 'sk-name' };
+    for (let round = 0; round < 10; round++) {
+      const name = `key ${round}`;
+      const [first, second] = await Promise.all([one, two].map((house) => house.console(list, { body })));
+      const answers = await Promise.all([
+        ...[one, two].map((house) => house.console(list, { body: { ...body, name } })),
+        one.console(`${list}/${first!.json.id}`, { method: 'PATCH', body: { name } }),
+        two.console(`${list}/${second!.json.id}`, { method: 'PATCH', body: { name } }),
+      ]);
+      const refusals = answers.filter(({ status }) => status === 422);
+      t.equal(refusals.length, 3, JSON.stringify(answers.map(({ status }) => status)));
+      for (const { json } of refusals) t.match(json.error.message, /`name`/);
+    }
+  },
+
   'calls that wait are answered in any of them, also where another turn waited when it looked last': async (
     t,
     [one, two, three],

@@ -170,6 +170,7 @@ t.test('workspaces and credentials are created, listed and changed', async (t) =
   const credential = {
     id: id('crd', 'a'),
     object: 'credential',
+    name: 'main',
     kind: 'model',
     provider: 'openai',
     base_url: 'http://127.0.0.1:1/v1',
@@ -196,7 +197,7 @@ t.test('workspaces and credentials are created, listed and changed', async (t) =
   t.strictSame(server.received.at(-1)!.body, { name: 'new', retention_days: 7 });
   t.match(
     (await run(['credentials', 'list'], { env })).stdout,
-    `${credential.id}  model  openai    http://127.0.0.1:1/v1  2026-01-01 00:00:00Z`,
+    `${credential.id}  main  model  openai    http://127.0.0.1:1/v1  2026-01-01 00:00:00Z`,
   );
 
   const create = ['credentials', 'create', '--provider', 'openai', '--base-url', 'http://127.0.0.1:1/v1'];
@@ -209,6 +210,7 @@ t.test('workspaces and credentials are created, listed and changed', async (t) =
     });
     return (server.received.at(-1)!.body as { api_key: string }).api_key;
   };
+  const nameSent = () => (server.received.at(-1)!.body as { name?: string }).name;
   t.equal(
     await secretSent(['--api-key', 'of-the-flag'], { env: { ...env, PARLEY_PROVIDER_API_KEY: 'unused' } }),
     'of-the-flag',
@@ -224,6 +226,15 @@ t.test('workspaces and credentials are created, listed and changed', async (t) =
   t.strictSame(await start(t, update, { env, input: 'of-stdin\n' }).finished, { code: 0, stdout: updated, stderr: '' });
   t.strictSame(server.received.at(-1)!.body, { base_url: 'https://api.example.com/v1', api_key: 'of-stdin' });
   t.match(await run(update, { env, input: '' }), { code: 2, stderr: /^parley: No API key for the provider/ });
+  t.equal((await secretSent(['--name', 'main', '--api-key', 'k'], { env })) && nameSent(), 'main');
+  const rename = ['credentials', 'update', credential.id, '--name'];
+  t.match(await run([...rename, 'second'], { env }), {
+    code: 0,
+    stdout: /^Changed the credential \S+ for openai\.\n$/,
+  });
+  t.strictSame(server.received.at(-1)!.body, { name: 'second' }, 'without a secret');
+  t.equal((await run([...rename, ''], { env })).code, 0);
+  t.strictSame(server.received.at(-1)!.body, { name: null }, 'an empty name removes it');
   t.strictSame(await run(['credentials', 'delete', credential.id], { env }), {
     code: 0,
     stdout: `Deleted the credential ${credential.id}.\n`,

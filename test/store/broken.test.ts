@@ -7,7 +7,7 @@ import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
 import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { takeStep, wrapStore, type Steps } from '../../src/store/steps.ts';
-import { WebhooksFull } from '../../src/store/store.ts';
+import { NameTaken, WebhooksFull } from '../../src/store/store.ts';
 import type {
   AskedLimit,
   Fence,
@@ -246,6 +246,15 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       store.catalog.create(...given).catch((error: unknown) => {
         if (!(error instanceof WebhooksFull)) throw error;
       }),
+  }),
+  'a name of a credential that a second one gets': (store) => ({
+    'catalog.replace': async (kind, record, version, ...rest) => {
+      const nameless = { ...record, name: null };
+      return store.catalog.replace(kind, record, version, ...rest).catch((error: unknown) => {
+        if (!(error instanceof NameTaken)) throw error;
+        return store.catalog.replace(kind, nameless, version, ...rest);
+      });
+    },
   }),
   'a version that its assistant names is not stored': (store) => ({
     'catalog.replace': (kind, record, version, move, audit) =>

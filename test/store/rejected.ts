@@ -262,6 +262,9 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   ],
   'a hidden turn is in no transcript until something of it is released': ['a hidden turn that is shown'],
   'a turn that began without a gate has none': ['a turn without a gate that a release gates'],
+  'a name belongs to one credential of its workspace and to no alias, and is free once it has another or is removed': [
+    'a name of a credential that a second one gets',
+  ],
   'a transcript is read in pages, either way': ['a transcript in the wrong order'],
   'a piece that would leave a hole is refused': ['positions counted in UTF-16 units'],
   'what was acknowledged is what is read next': ['a stale read'],

@@ -6,12 +6,13 @@ import { maySendIn } from '../../providers/tool/credential-header.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import { changeRecord } from '../../store/parts/change-record.ts';
-import type { Credential } from '../../store/store.ts';
+import { NameTaken, type Credential } from '../../store/store.ts';
 import { credentialView } from '../../conversation/views.ts';
 import { audited } from './audit.ts';
 import { listRecords, noContent, nowhere, nowSeconds, present, reachWorkspace, type ConsoleRequest } from './common.ts';
 
 interface CredentialBody {
+  readonly name?: string | null;
   readonly kind: string;
   /** Left out for a tool's. */
   readonly provider?: string;
@@ -39,15 +40,12 @@ export async function createCredential(request: ConsoleRequest<unknown, Credenti
     kind: body.kind as Credential['kind'],
     sealed: services.vault.seal(holder, body.api_key.trim()),
     ...(ofTool && { header: body.header ?? null }),
+    name: body.name ?? null,
     createdAt: at,
     updatedAt: at,
   };
-  await services.store.catalog.create(
-    'credential',
-    credential,
-    undefined,
-    audited(request, 'credential')(null, credential),
-  );
+  const row = audited(request, 'credential')(null, credential);
+  await withName(services.store.catalog.create('credential', credential, undefined, row));
   return { status: 201, json: credentialView(credential) };
 }
 
@@ -57,21 +55,32 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
   // The mailbox runs changes of this process one at a time; the version comparison covers other processes.
   return services.host.credentials.changes.post(async () => {
     const credential = present(
-      await changeRecord(
-        services.store.catalog,
-        'credential',
-        workspaceId,
-        params.id,
-        (before) => {
-          check(body, before.kind, request);
-          return { ...changed(before, body, services), updatedAt: nowSeconds(request) };
-        },
-        audited(request, 'credential'),
+      await withName(
+        changeRecord(
+          services.store.catalog,
+          'credential',
+          workspaceId,
+          params.id,
+          (before) => {
+            check(body, before.kind, request);
+            return { ...changed(before, body, services), updatedAt: nowSeconds(request) };
+          },
+          audited(request, 'credential'),
+        ),
       ),
     );
     services.host.forgetCredentials(workspaceId, credential.id);
     return { status: 200, json: credentialView(credential) };
   });
+}
+
+/** Waits for a credential to be stored; rejects a name that another one has. */
+async function withName<T>(stored: Promise<T>): Promise<T> {
+  try {
+    return await stored;
+  } catch (error) {
+    throw error instanceof NameTaken ? new Failure('invalid_field', { field: 'name' }) : error;
+  }
 }
 
 /**
@@ -81,6 +90,7 @@ export async function patchCredential(request: ConsoleRequest<unknown, Partial<C
 function changed(
   before: Credential,
   {
+    name = before.name ?? null,
     provider = before.provider,
     base_url: baseUrl = before.baseUrl,
     api_key: secret,
@@ -89,7 +99,7 @@ function changed(
   { vault }: Services,
 ): Credential {
   if (before.kind === 'tool' && baseUrl === null) throw new Failure('missing_field', { field: 'base_url' });
-  const holder = { ...before, provider, baseUrl, ...(before.kind === 'tool' && { header: header ?? null }) };
+  const holder = { ...before, name, provider, baseUrl, ...(before.kind === 'tool' && { header: header ?? null }) };
   if (secret !== undefined) return { ...holder, sealed: vault.seal(holder, secret.trim()) };
   if (provider !== before.provider || baseUrl !== before.baseUrl)
     throw new Failure('missing_field', { field: 'api_key' });

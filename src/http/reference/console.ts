@@ -109,18 +109,24 @@ export const credentials: Area = {
       answer: listOf(example.credential),
     },
     [`POST ${inWorkspace}/credentials`]: {
-      does: "Stores a credential, encrypted. `base_url` is the address of an OpenAI-compatible endpoint with its `/v1`; null is the provider's own. White space at the ends of `api_key` is removed. Nothing is sent to the provider yet.",
+      does: "Stores a credential, encrypted. `base_url` is the address of an OpenAI-compatible endpoint with its `/v1`; null is the provider's own. `name` is optional. White space at the ends of `api_key` is removed. Nothing is sent to the provider yet.",
       repeat: 'A repeat stores a second credential.',
       surprises:
-        'A `base_url` without `https://` is 422, but for private addresses where the server allows them; one in a private network is 422 where it does not. So are one that ends in an operation, as in `…/v1/chat/completions`, a `provider` that is not offered, and an `api_key` that begins with `Bearer `.',
-      body: { kind: 'model', provider: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-example' },
+        'A `base_url` without `https://` is 422, but for private addresses where the server allows them; one in a private network is 422 where it does not. So are one that ends in an operation, as in `…/v1/chat/completions`, a `provider` that is not offered, a `name` that another credential of the workspace has, and an `api_key` that begins with `Bearer `.',
+      body: {
+        kind: 'model',
+        name: 'main',
+        provider: 'openai',
+        base_url: 'https://api.example.com/v1',
+        api_key: 'sk-example',
+      },
       answer: example.credential,
     },
     [`PATCH ${inWorkspace}/credentials/{id}`]: {
       does: `Changes a credential, for the turns that begin from then on. ${keep}`,
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises:
-        'Another `provider` or `base_url` without `api_key` is 422: who may change where a secret is sent must know the secret.',
+        'Another `provider` or `base_url` without `api_key` is 422: who may change where a secret is sent must know the secret. A `name` that another credential of the workspace has is 422; null removes it.',
       body: { api_key: 'sk-example-of-autumn' },
       answer: { ...example.credential, updated_at: example.credential.updated_at + 600 },
     },

@@ -144,6 +144,7 @@ export const rotatedSecret = `ak_${ids.rotatedKey.slice('key_'.length)}_51wd9m0x
 export const credential = {
   id: ids.credential,
   object: 'credential',
+  name: 'main',
   kind: 'model',
   provider: 'openai',
   base_url: 'https://api.example.com/v1',

@@ -438,6 +438,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
     baseUrl: Nullable(Text()),
     sealed: Base64(),
     header: Type.Optional(Nullable(Text())),
+    name: Type.Optional(Nullable(Text())),
     ...stamps,
   } satisfies Fields<Credential>),
   tool: record('tool', {

@@ -8,6 +8,7 @@ import type {
   CatalogEntry,
   CatalogKind,
   CatalogRecords,
+  Credential,
   Key,
   Move,
   Page,
@@ -17,7 +18,7 @@ import type {
   TurnPlace,
   Versioned,
 } from '../store.ts';
-import { AliasTaken, SlugTaken, WebhooksFull } from '../store.ts';
+import { AliasTaken, NameTaken, SlugTaken, WebhooksFull } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
 import { entryOf, keptAlias } from '../records.ts';
@@ -29,7 +30,7 @@ import { pageOf, span } from './pages.ts';
 import type { EmbeddedReleases } from './releases.ts';
 import type { EmbeddedWebhooks } from './webhooks.ts';
 
-/** Location of the key with a public id, or of the assistant with a slug or an alias. */
+/** Location of the key with a public id, of the assistant with a slug or an alias, or of the credential with a name. */
 interface PlaceRow {
   readonly workspaceId: string;
   readonly id: string;
@@ -130,6 +131,7 @@ export class EmbeddedCatalog implements Catalog {
         for (const [made] of this.#batcher.range(...keys.versionsOf(workspaceId, id))) draft.remove(made);
         this.#releases.remove(draft, workspaceId, id);
       }
+      if (entry.kind === 'credential') this.#removeCredentialName(draft, entry.record);
       if (entry.kind === 'key') {
         draft.remove(keys.publicKey(entry.record.publicId));
         this.#removeRange(draft, keys.keyBudgets(workspaceId, id), Infinity);
@@ -233,6 +235,7 @@ export class EmbeddedCatalog implements Catalog {
       this.#putSlug(draft, record);
       this.#putAlias(draft, record);
     }
+    if (kind === 'credential') this.#putCredentialName(draft, record);
     if (kind === 'key') putPublicKey(draft, record);
     if (kind === 'webhook') this.#webhooks.putIn(draft, record);
   }
@@ -242,6 +245,10 @@ export class EmbeddedCatalog implements Catalog {
     if (before.kind === 'assistant' && after.kind === 'assistant') {
       this.#moveSlug(draft, before.record, after.record);
       this.#moveAlias(draft, before.record, after.record);
+      return;
+    }
+    if (before.kind === 'credential' && after.kind === 'credential') {
+      this.#moveCredentialName(draft, before.record, after.record);
       return;
     }
     if (before.kind === 'key') draft.remove(keys.publicKey(before.record.publicId));
@@ -284,6 +291,29 @@ export class EmbeddedCatalog implements Catalog {
   #removeAlias(draft: Draft, { id, workspaceId, alias }: Assistant): void {
     if (alias && this.#batcher.get<PlaceRow>(keys.alias(workspaceId, alias))?.id === id)
       draft.remove(keys.alias(workspaceId, alias));
+  }
+
+  /** Same order as for slugs. */
+  #moveCredentialName(draft: Draft, before: Credential, after: Credential): void {
+    const { workspaceId, name } = after;
+    const isKept = (before.name ?? null) === (name ?? null);
+    const claim = name ? this.#batcher.get<PlaceRow>(keys.credentialName(workspaceId, name)) : undefined;
+    if (isKept && claim !== undefined) return;
+    this.#removeCredentialName(draft, before);
+    this.#putCredentialName(draft, after);
+  }
+
+  #putCredentialName(draft: Draft, { id, workspaceId, name }: Credential): void {
+    if (!name) return;
+    const key = keys.credentialName(workspaceId, name);
+    const row = this.#batcher.get<PlaceRow>(key);
+    if (row !== undefined && row.id !== id) throw new NameTaken(name);
+    draft.put(key, { workspaceId, id } satisfies PlaceRow);
+  }
+
+  #removeCredentialName(draft: Draft, { id, workspaceId, name }: Credential): void {
+    if (name && this.#batcher.get<PlaceRow>(keys.credentialName(workspaceId, name))?.id === id)
+      draft.remove(keys.credentialName(workspaceId, name));
   }
 
   /** If an import brought two assistants with one slug, the assistant that the slug's row names has it. */

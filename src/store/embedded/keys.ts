@@ -54,6 +54,8 @@ export const catalog = (kind: CatalogKind, workspaceId: string): string =>
   kind === 'workspace' ? workspaces : `${kind}/${part(workspaceId)}/`;
 export const publicKey = (publicId: string): string => `public-key/${part(publicId)}`;
 export const slug = (name: string): string => `slug/${part(name)}`;
+export const credentialName = (workspaceId: string, name: string): string =>
+  `credential-name/${part(workspaceId)}/${part(name)}`;
 export const alias = (workspaceId: string, name: string): string =>
   `alias/${part(workspaceId)}/${part(aliasKey(name))}`;
 
@@ -215,6 +217,7 @@ export const holdings = (workspaceId: string): string[] =>
       'version-counts',
       'alias',
       'credential',
+      'credential-name',
       'tool',
       'webhook',
       'budget',

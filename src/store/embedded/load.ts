@@ -85,6 +85,11 @@ function put(draft: Draft, row: DumpRow): void {
       if (type === 'assistant' && record.alias)
         draft.put(keys.alias(record.workspaceId, record.alias), { workspaceId: record.workspaceId, id: record.id });
       if (type === 'assistant') putRelease(draft, record);
+      if (type === 'credential' && record.name)
+        draft.put(keys.credentialName(record.workspaceId, record.name), {
+          workspaceId: record.workspaceId,
+          id: record.id,
+        });
       if (type === 'webhook' && record.enabled) draft.put(keys.deadlineFill(record.workspaceId), '');
       return type === 'key' ? putKey(draft, row) : undefined;
     }

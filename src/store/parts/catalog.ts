@@ -21,8 +21,9 @@ import type { Page, PageRequest, Versioned } from './pages.ts';
 export interface Catalog {
   /**
    * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has, and with `AliasTaken` for
-   * its alias; slugs are unique across all workspaces, aliases within one. Rejects with `WebhooksFull` if the record is
-   * a webhook beyond `webhooksMax` of its workspace. A lost answer: the record may be stored although the caller got
+   * its alias; slugs are unique across all workspaces, aliases within one. Rejects with `NameTaken` if the record is a
+   * credential whose name another one of its workspace has. Rejects with `WebhooksFull` if the record is a webhook
+   * beyond `webhooksMax` of its workspace. A lost answer: the record may be stored although the caller got
    * 503; it then appears in the list, to be kept or removed.
    */
   create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move, audit?: AuditEntry): Promise<void>;

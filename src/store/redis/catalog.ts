@@ -6,6 +6,7 @@ import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import {
   AliasTaken,
+  NameTaken,
   SlugTaken,
   WebhooksFull,
   type Assistant,
@@ -25,7 +26,7 @@ import {
 } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
-import { aliasKeyOf, entryOf, keptAlias } from '../records.ts';
+import { claimOf, entryOf, keptAlias } from '../records.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
@@ -95,14 +96,14 @@ export class RedisCatalog implements Catalog {
       channel: this.#roots.channel('notices'),
       workspaceId,
       recordId: record.id,
-      alias: (assistant && aliasKeyOf(assistant)) ?? '',
+      alias: claimOf(entry) ?? '',
       most: kind === 'webhook' ? limits.webhooksMax : '',
       ...moveField(hasHistory(kind) ? move : null),
       wants: wantsField(entry),
       ...auditFields(audit),
     };
     const answer = await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields);
-    if (answer === taken) throw new AliasTaken(assistant?.alias ?? '');
+    if (answer === taken) throw takenBy(entry);
     if (answer === full) throw new WebhooksFull();
   }
 
@@ -135,7 +136,15 @@ export class RedisCatalog implements Catalog {
     const entry = entryOf(kind, record);
     if (entry.kind === 'assistant') return this.#replaceAssistant(entry.record, version, move, audit, made);
     if (entry.kind === 'key') await this.#publish(entry.record);
-    return this.#replaceRecord(entry, version, move, audit);
+    return this.#replaceRecord(entry, version, move, audit, await this.#namedAs(entry));
+  }
+
+  /** The name that a credential claims; a save that leaves it as it is does not fail where another one has it. */
+  async #namedAs(entry: CatalogEntry): Promise<Named> {
+    const alias = claimOf(entry);
+    if (entry.kind !== 'credential' || alias === null) return unnamed;
+    const current = await this.read('credential', entry.record.workspaceId, entry.record.id);
+    return { alias, kept: current?.record.name === entry.record.name ? '1' : '' };
   }
 
   async #replaceRecord(
@@ -143,7 +152,7 @@ export class RedisCatalog implements Catalog {
     version: number,
     move?: Move,
     audit?: AuditEntry,
-    named = unnamed,
+    named: Named = unnamed,
     made?: AssistantVersion,
   ): Promise<number | null> {
     if (audit !== undefined) await this.#audit.note(audit);
@@ -168,7 +177,7 @@ export class RedisCatalog implements Catalog {
       notice: changedNotice(entry),
     };
     const answer = await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields);
-    if (answer === taken) throw new AliasTaken(named.alias);
+    if (answer === taken) throw takenBy(entry);
     return answer;
   }
 
@@ -192,8 +201,9 @@ export class RedisCatalog implements Catalog {
     // Leaves its existing claim unchanged: another save could not release a claim with this save's token.
     else if (after !== null && (await this.#slugs.tokenOf(after, record)) === null)
       await this.#slugs.claim(after, record).catch(unlessTaken);
-    const named = { alias: aliasKeyOf(record) ?? '', kept: keptAlias(current.record, record) ? '1' : '' };
-    const moved = await this.#replaceRecord(entryOf('assistant', record), version, move, audit, named, made);
+    const entry = entryOf('assistant', record);
+    const named = { alias: claimOf(entry) ?? '', kept: keptAlias(current.record, record) ? '1' : '' };
+    const moved = await this.#replaceRecord(entry, version, move, audit, named, made);
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }
@@ -302,11 +312,23 @@ export class RedisCatalog implements Catalog {
   }
 }
 
-/** The answer of a step that another assistant's alias hinders. */
+/** The answer of a step that the alias of another assistant, or the name of another credential, hinders. */
 const taken = -1;
 /** The answer of a step that finds as many records as the workspace may have. */
 const full = -2;
-const unnamed = { alias: '', kept: '' };
+
+/** The name that a record claims, and whether its earlier version had it. */
+interface Named {
+  readonly alias: string;
+  readonly kept: string;
+}
+const unnamed: Named = { alias: '', kept: '' };
+
+function takenBy({ kind, record }: CatalogEntry): Error {
+  return kind === 'credential'
+    ? new NameTaken(record.name ?? '')
+    : new AliasTaken((kind === 'assistant' && record.alias) || '');
+}
 
 const workspaceOf = (record: Records): string => ('workspaceId' in record ? record.workspaceId : record.id);
 

@@ -17,7 +17,7 @@ import type {
 import { packMove } from '../moves.ts';
 import { eventText } from '../webhook-events.ts';
 import { textOfState } from './webhooks.ts';
-import { aliasKeyOf, entryOf } from '../records.ts';
+import { claimOf, entryOf } from '../records.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
@@ -112,6 +112,12 @@ export class RedisTarget implements DumpTarget {
       case 'assistant':
         return this.#assistant(row);
       case 'credential':
+        return this.#record(
+          this.#roots.workspace(row.record.workspaceId),
+          row.type,
+          row,
+          claimOf(entryOf(row.type, row.record)) ?? '',
+        );
       case 'assistant_version':
       case 'tool':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);
@@ -210,7 +216,7 @@ export class RedisTarget implements DumpTarget {
   async #assistant(row: AssistantRow): Promise<void> {
     const { id, workspaceId, link } = row.record;
     const entry = entryOf('assistant', row.record);
-    await this.#record(this.#roots.workspace(workspaceId), 'assistant', row, aliasKeyOf(row.record) ?? '');
+    await this.#record(this.#roots.workspace(workspaceId), 'assistant', row, claimOf(entry) ?? '');
     await this.#link.runDurable('load-release', this.#roots.workspace(workspaceId), {
       assistant: part(id),
       ...releaseFields(entry, row.version),

@@ -203,7 +203,7 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   await catalog.create('assistant', assistant(workspaceId, { release: null }));
   await catalog.create(
     'credential',
-    credential(workspaceId, { sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }),
+    credential(workspaceId, { name: 'main', sealed: new Uint8Array(Array.from({ length: 256 }, (_, byte) => byte)) }),
   );
   await catalog.create('tool', tool(workspaceId));
   await catalog.create('tool', tool(workspaceId, { deletedAt: 1_790_000_000 }));

@@ -4,6 +4,7 @@ import { installation } from '../../../src/store/records.ts';
 import { versionId } from '../../../src/store/records/versions.ts';
 import {
   AliasTaken,
+  NameTaken,
   SlugTaken,
   WebhooksFull,
   type Assistant,
@@ -208,6 +209,55 @@ export const catalogCases: readonly Case[] = [
       const { items } = await catalog.list('assistant', workspaceId, page());
       deepEqual(
         items.filter(({ alias }) => alias === 'wanted').map(({ id }) => id),
+        made.filter((id) => id !== null),
+      );
+      equal(made.filter((id) => id !== null).length, 1);
+    },
+  },
+  {
+    name: 'a name belongs to one credential of its workspace and to no alias, and is free once it has another or is removed',
+    async run({ store: { catalog }, workspaceId }) {
+      const [first, second] = [
+        credential(workspaceId, { name: 'main key / ü' }),
+        credential(workspaceId, { name: 'main key / ü' }),
+      ];
+      await catalog.create('credential', first);
+      await catalog.create('credential', { ...first, name: 'other' });
+      await catalog.create('credential', credential(ids.make('wks'), { name: first.name! }));
+      await catalog.create('assistant', assistant(workspaceId, { alias: 'other' }));
+      await rejects(catalog.create('credential', second), NameTaken);
+      equal(await catalog.read('credential', workspaceId, second.id), null);
+      await catalog.create('credential', { ...second, name: 'other' });
+      await rejects(catalog.replace('credential', second, 1), NameTaken);
+      equal(
+        await catalog.replace('credential', { ...second, name: 'other', updatedAt: 2 }, 1),
+        2,
+        'nothing had changed',
+      );
+      equal(await catalog.replace('credential', { ...first, updatedAt: 2 }, 1), 2, 'its own');
+      const { name: _, ...unnamed } = first;
+      equal(await catalog.replace('credential', unnamed, 2), 3, 'as in a row of before names existed');
+      equal(await catalog.replace('credential', second, 2), 3, 'free then');
+      await rejects(catalog.replace('credential', first, 3), NameTaken);
+      equal(await catalog.remove('credential', workspaceId, second.id), true);
+      equal(await catalog.replace('credential', first, 3), 4, 'free once its credential is removed');
+    },
+  },
+  {
+    name: 'of many who want one name of a credential at once one has it',
+    async run({ store: { catalog }, workspaceId }) {
+      const made = await Promise.all(
+        Array.from({ length: 6 }, async (_, index) => {
+          const record = credential(workspaceId, { name: 'wanted' });
+          const late = (error: Error): null => (ok(error instanceof NameTaken, error), null);
+          if (index % 2 === 0) return catalog.create('credential', record).then(() => record.id, late);
+          await catalog.create('credential', { ...record, name: null });
+          return catalog.replace('credential', record, 1).then(() => record.id, late);
+        }),
+      );
+      const { items } = await catalog.list('credential', workspaceId, page());
+      deepEqual(
+        items.filter(({ name }) => name === 'wanted').map(({ id }) => id),
         made.filter((id) => id !== null),
       );
       equal(made.filter((id) => id !== null).length, 1);

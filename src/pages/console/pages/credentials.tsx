@@ -103,12 +103,13 @@ const results = {
 } as const;
 
 function OneCredential({
-  credential: { id, kind, provider, base_url: url, updated_at: at },
+  credential: { id, name: ownName, kind, provider, base_url: url, updated_at: at },
   path,
   users,
   edit,
   again,
 }: OneOptions) {
+  const title = kind === 'tool' ? 'Tools' : provider;
   const [test, setTest] = useState<CredentialTest | 'running' | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [removing, setRemoving] = useState(false);
@@ -123,9 +124,9 @@ function OneCredential({
     }
   };
   return (
-    <article class="card" aria-label={`${kind === 'tool' ? 'Tools' : provider}, ${kind}`}>
+    <article class="card" aria-label={`${ownName ?? title}, ${kind}`}>
       <h2>
-        {kind === 'tool' ? 'Tools' : provider} <small>{kind}</small>
+        {ownName ?? title} <small>{ownName === null ? kind : `${title}, ${kind}`}</small>
       </h2>
       <p class="where">
         <code>{url ?? 'the provider’s own address'}</code>
@@ -154,7 +155,7 @@ function OneCredential({
           <>
             {kind === 'tool' ? <TestOfTool users={users} /> : <TestButton run={run} isRunning={test === 'running'} />}
             <button type="button" onClick={edit}>
-              Replace
+              Edit
             </button>
             <button type="button" class="quiet" onClick={() => setRemoving(true)}>
               Delete
@@ -208,32 +209,37 @@ const providers = {
   tool: [],
 } as const;
 
-function CredentialDialog({
-  of,
-  path,
-  close,
-  done,
-}: {
-  of: Credential | null;
-  path: string;
-  close: () => void;
-  done: () => void;
-}) {
+interface DialogOptions {
+  readonly of: Credential | null;
+  readonly path: string;
+  readonly close: () => void;
+  readonly done: () => void;
+}
+
+function CredentialDialog({ of, path, close, done }: DialogOptions) {
   const [kind, setKind] = useState<Credential['kind']>(of?.kind ?? 'model');
+  const [ownName, setOwnName] = useState(of?.name ?? '');
   const [provider, setProvider] = useState<string>(of?.provider ?? 'openai');
   const [url, setUrl] = useState(of?.base_url ?? '');
   const [header, setHeader] = useState(of?.header ?? '');
   const [secret, setSecret] = useState('');
   const sending = useSubmit(async () => {
     const ofKind = kind === 'tool' ? { header: header.trim() === '' ? null : header.trim() } : { provider };
-    const fields = { ...ofKind, base_url: url.trim() === '' ? null : url.trim(), api_key: secret };
+    const fields = {
+      ...ofKind,
+      name: ownName.trim() === '' ? null : ownName.trim(),
+      base_url: url.trim() === '' ? null : url.trim(),
+      ...(secret !== '' && { api_key: secret }),
+    };
     if (of === null) await ask(path, { body: { kind, ...fields } });
     else await ask(`${path}/${of.id}`, { method: 'PATCH', body: fields });
     setSecret('');
     done();
   });
   const { failure } = sending;
-  const name = of === null ? 'Enter credential' : 'Replace credential';
+  const name = of === null ? 'Enter credential' : 'Edit credential';
+  // A new destination needs the secret again, so that nobody has it sent elsewhere.
+  const isSameDestination = of !== null && provider === of.provider && url.trim() === (of.base_url ?? '');
   return (
     <Dialog name={name} close={close}>
       <form onSubmit={sending.submit}>
@@ -249,6 +255,16 @@ function CredentialDialog({
             ]}
           />
         )}
+        <Input
+          label="Name"
+          path="name"
+          value={ownName}
+          onValue={setOwnName}
+          failure={failure}
+          note="Optional. Files of parley pull refer to the credential by it."
+          spellcheck={false}
+          autocomplete="off"
+        />
         {kind !== 'tool' && (
           <Choice
             label="Provider"
@@ -288,23 +304,39 @@ function CredentialDialog({
             autocomplete="off"
           />
         )}
-        <Input
-          label={
-            of === null
-              ? `API key of the ${kind === 'tool' ? 'tool' : 'provider'}`
-              : `New API key of the ${kind === 'tool' ? 'tool' : 'provider'}`
-          }
-          path="api_key"
-          type="password"
+        <SecretInput
+          holder={kind === 'tool' ? 'tool' : 'provider'}
+          isNew={of === null}
+          isOptional={isSameDestination}
           value={secret}
           onValue={setSecret}
-          required
           failure={failure}
-          autocomplete="off"
-          note="Stored encrypted; it is never shown again."
         />
         <FormEnd sending={sending} act={name} cancel={close} />
       </form>
     </Dialog>
   );
 }
+
+interface SecretOptions {
+  readonly holder: string;
+  readonly isNew: boolean;
+  readonly isOptional: boolean;
+  readonly value: string;
+  readonly onValue: (value: string) => void;
+  readonly failure: ApiFailure | null;
+}
+
+const SecretInput = ({ holder, isNew, isOptional, value, onValue, failure }: SecretOptions) => (
+  <Input
+    label={`${isNew ? '' : 'New '}API key of the ${holder}`}
+    path="api_key"
+    type="password"
+    value={value}
+    onValue={onValue}
+    required={!isOptional}
+    failure={failure}
+    autocomplete="off"
+    note={isOptional ? 'Empty: the key stays as it is.' : 'Stored encrypted; it is never shown again.'}
+  />
+);

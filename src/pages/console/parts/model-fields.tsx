@@ -60,7 +60,10 @@ export function ModelFields({ model, change, credentials, path, failure }: Optio
             path={credentialPath}
             value={model.credential}
             onValue={(credential) => change({ credential })}
-            choices={[['', 'None'], ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const)]}
+            choices={[
+              ['', 'None'],
+              ...usable.map(({ id, name, base_url: url, provider }) => [id, name ?? url ?? provider] as const),
+            ]}
             failure={failure}
             note={
               usable.length === 0 && faultOf(failure, credentialPath) === null ? (

@@ -60,7 +60,8 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
             choices={[
               ['', 'None'],
               ...usable.map(
-                ({ id, base_url: url, header }) => [id, `${url}${header ? `, in ${header}` : ''}`] as const,
+                ({ id, name, base_url: url, header }) =>
+                  [id, name ?? `${url}${header ? `, in ${header}` : ''}`] as const,
               ),
             ]}
             note={

@@ -56,7 +56,7 @@ export function VoiceForm(options: Options) {
                 {...bound(options, 'voiceCredential', 'voice.credential_id')}
                 choices={[
                   ['', 'None'],
-                  ...usable.map(({ id, base_url: url, provider }) => [id, url ?? provider] as const),
+                  ...usable.map(({ id, name, base_url: url, provider }) => [id, name ?? url ?? provider] as const),
                 ]}
               />
             )}

@@ -1,4 +1,4 @@
--- A catalog record, created unless it exists, or unless its alias is another assistant's.
+-- A catalog record, created unless it exists, or unless another record of the workspace has its alias or name.
 -- KEYS: the root of the kind.
 -- ARGV: kind, id, record, channel, workspace_id, record_id, alias, most, move, wants, audit_id, audit.
 -- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken, -2 if `most` records of the kind exist.

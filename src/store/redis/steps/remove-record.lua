@@ -16,9 +16,9 @@ if not record then return false end
 redis.call('HDEL', at(kind), id, id .. '/version')
 redis.call('ZREM', at(kind, 'ids'), id)
 redis.call('UNLINK', at('history', kind, id))
+if kind == 'assistant' or kind == 'credential' then unname(id, '') end
 if kind == 'assistant' then
   redis.call('UNLINK', at('release', id))
-  unname(id, '')
   -- The ids of its versions begin with its own and an underscore, which the backtick follows.
   for _, made in ipairs(redis.call('ZRANGEBYLEX', at('assistant_version', 'ids'), '[' .. id .. '_', '(' .. id .. '`')) do
     redis.call('HDEL', at('assistant_version'), made, made .. '/version')

@@ -1,4 +1,4 @@
--- Replaces a catalog record if it still has the version that the decision was made on, and an assistant's alias is not another's. An alias that is kept hinders no save.
+-- Replaces a catalog record if it still has the version that the decision was made on, and neither an assistant's alias nor a credential's name is another's. One that is kept hinders no save.
 -- The version that an assistant's change makes is stored with it.
 -- KEYS: the root of the kind.
 -- ARGV: kind, id, record, channel, workspace_id, record_id, version, write, alias, kept, move, wants, audit_id, audit, made_id, made, revision, since,
@@ -19,7 +19,7 @@ if earlier then return tonumber(earlier) end
 if redis.call('HGET', at(kind), id .. '/version') ~= version then return false end
 local otherwise = alias ~= '' and is_named_otherwise(alias, id)
 if otherwise and kept == '' then return -1 end
-if kind == 'assistant' then unname(id, alias) end
+if kind == 'assistant' or kind == 'credential' then unname(id, alias) end
 if alias ~= '' and not otherwise then redis.call('HSET', at('aliases'), alias, id) end
 redis.call('HSET', at(kind), id, record, id .. '/version', version + 1)
 put_move(kind, id, move)

@@ -1,4 +1,4 @@
--- Whether another assistant of the workspace has the alias.
+-- Whether another record of the workspace has the alias or name.
 --- @include "at"
 
 local function is_named_otherwise(alias, id)

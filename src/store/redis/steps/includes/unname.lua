@@ -1,4 +1,4 @@
--- Frees the aliases of an assistant, but for the one that it keeps.
+-- Frees the aliases of an assistant, or the names of a credential, but for the one that it keeps.
 --- @include "at"
 
 local function unname(id, alias)
