@@ -10,6 +10,7 @@ export async function theReleases(t: Test, console: Console): Promise<void> {
   await within(t, console, 'versions are listed and compared word by word, tools side by side', compareVersions);
   await within(t, console, 'a version is restored as the draft, with the tools that differ', restoreVersion);
   await within(t, console, 'an earlier version is rolled back to', rollBack);
+  await within(t, console, 'a session and its transcript name their version', sessionsNamed);
   await within(t, console, 'an edited tool names the assistants whose draft it changed', editTool);
 }
 
@@ -246,6 +247,31 @@ async function rollBack(t: Test, page: Page, console: Console): Promise<void> {
   await page.locator('.head .pill', { hasText: 'current' }).waitFor();
   t.equal((await house.console(path)).json.version, 2);
   await button(page, 'Roll back to it').waitFor({ state: 'detached' });
+}
+
+async function sessionsNamed(t: Test, page: Page, console: Console): Promise<void> {
+  const { url, house } = console;
+  const { id } = await withVersions(console, 'talked');
+  const session = await house.session(id);
+  await (await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'What is 6 times 7?' } })).rest();
+  const trial = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/trials`, { method: 'POST' }))
+    .json;
+  await page.goto(url(house.workspaceId, `sessions?assistant_id=${id}`));
+  const row = (words: string) => page.getByRole('row').filter({ hasText: words });
+  await row('What is 6 times 7?').filter({ hasText: 'talked version 2' }).waitFor();
+  await row('Nothing was said yet').filter({ hasText: 'talked draft' }).waitFor();
+  const fact = () => page.locator('.facts div').filter({ has: page.getByText('Version', { exact: true }) });
+  for (const place of ['sessions', 'live/session']) {
+    await page.goto(url(house.workspaceId, place, trial.id));
+    await fact().getByText('draft, as a trial').waitFor();
+    await page.goto(url(house.workspaceId, place, session.id));
+    await fact().getByRole('link', { name: '2', exact: true }).waitFor();
+  }
+  await page.goto(url(house.workspaceId, 'sessions', session.id));
+  const reply = page.getByRole('article', { name: 'Assistant' }).filter({ hasText: '= 42' });
+  t.match(await reply.locator('small').textContent(), /, version 2/);
+  await fact().getByRole('link').click();
+  await page.getByRole('heading', { name: 'Version 2', exact: true }).waitFor();
 }
 
 async function editTool(t: Test, page: Page, console: Console): Promise<void> {

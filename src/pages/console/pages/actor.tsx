@@ -14,6 +14,7 @@ import { Lost, Unread } from '../parts/missing.tsx';
 import { shortId } from '../format.ts';
 import { may } from '../may.ts';
 import { verifiedFact } from '../parts/verified.tsx';
+import { versionFact } from '../parts/version-fact.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Day, MomentText, Until } from '../parts/time.tsx';
 import { TurnSteps } from '../parts/turn-steps.tsx';
@@ -25,7 +26,14 @@ import type { Assistant, Session } from '../types.ts';
 type Stored = Partial<
   Pick<
     Session,
-    'active_turn_id' | 'active_call_id' | 'assistant_id' | 'channel' | 'ended_at' | 'created_at' | 'visitor_id'
+    | 'active_turn_id'
+    | 'active_call_id'
+    | 'assistant_id'
+    | 'assistant_version'
+    | 'channel'
+    | 'ended_at'
+    | 'created_at'
+    | 'visitor_id'
   >
 > & { readonly name?: string; readonly status?: string; readonly expires_at?: number | null };
 
@@ -207,6 +215,8 @@ function FactsOf({
         by.kind === 'key' ? <a href={inWorkspace('keys', by.id)}>{by.name ?? by.id}</a> : (by.name ?? by.kind),
       ]);
     if (record?.channel !== undefined) facts.push(['Channel', record.channel === 'api' ? 'API' : record.channel]);
+    if (record?.assistant_id !== undefined && record.assistant_version !== undefined)
+      facts.push(versionFact({ assistant_id: record.assistant_id, assistant_version: record.assistant_version }));
     facts.push(...verifiedFact(record?.visitor_id));
   }
   const session = sessionHere();

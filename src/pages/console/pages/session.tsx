@@ -15,6 +15,7 @@ import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Unread } from '../parts/missing.tsx';
 import { verifiedFact } from '../parts/verified.tsx';
+import { versionFact } from '../parts/version-fact.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
 import type { Assistant, ConsoleSession, Erasure } from '../types.ts';
@@ -73,6 +74,7 @@ export default function SessionPage() {
                 ] as const,
               ]),
           ['Channel', session.channel === 'api' ? 'API' : session.channel],
+          versionFact(session),
           ...verifiedFact(session.visitor_id),
           ...visitor.map(([name, value]) => [`Visitor: ${name}`, String(value)] as const),
           ...Object.entries(session.metadata).map(([name, value]) => [name, value] as const),

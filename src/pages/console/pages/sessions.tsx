@@ -14,6 +14,7 @@ import { useSessionNews } from '../parts/session-news.ts';
 import { MomentText } from '../parts/time.tsx';
 import { plainText, useTyped, type FieldText } from '../parts/typed.ts';
 import { apiWorkspace, inWorkspace, search, setQuery } from '../route.ts';
+import { versionWords } from '../parts/version-fact.tsx';
 import { Verified } from '../parts/verified.tsx';
 import type { Assistant, Key, ListedSession } from '../types.ts';
 
@@ -46,7 +47,16 @@ export default function Sessions() {
       cell: ({ status, active_turn_id: turn }) =>
         State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }),
     },
-    { name: 'Assistant', width: 'minmax(0, 1fr)', wide: true, cell: ({ assistant_id: id }) => nameOf(id) },
+    {
+      name: 'Assistant',
+      width: 'minmax(0, 1fr)',
+      wide: true,
+      cell: (session) => (
+        <>
+          {nameOf(session.assistant_id)} <span class="soft">{versionWords(session)}</span>
+        </>
+      ),
+    },
     {
       name: 'Visitor',
       width: 'minmax(0, 1.2fr)',
@@ -115,19 +125,13 @@ function totalText(total: number | null, filtered: boolean): string {
 }
 
 /** The first words, which lead to the session; on a phone with when it began and its assistant. */
-const Conversation = ({
-  session: { id, first_words: words, created_at: at },
-  assistant,
-}: {
-  session: ListedSession;
-  assistant: string;
-}) => (
+const Conversation = ({ session, assistant }: { session: ListedSession; assistant: string }) => (
   <>
-    <a href={inWorkspace('sessions', id)} title={id} class={words ? undefined : 'unsaid'}>
-      {words || 'Nothing was said yet'}
+    <a href={inWorkspace('sessions', session.id)} title={session.id} class={session.first_words ? undefined : 'unsaid'}>
+      {session.first_words || 'Nothing was said yet'}
     </a>
     <small>
-      <MomentText at={at} /> · {assistant}
+      <MomentText at={session.created_at} /> · {assistant}, {versionWords(session)}
     </small>
   </>
 );

@@ -101,6 +101,7 @@ export function useTalk(path: string | null, activeTurnId: string | null, versio
         created_at: messages.at(-1)?.created_at ?? 0,
         status: 'streaming',
         voice: null,
+        assistant_version: null,
         ...begun,
         content: text,
         tool_calls: calls,
@@ -193,6 +194,16 @@ function verifiedFrom(messages: readonly Message[], index: number): boolean | nu
   return is === before ? null : is;
 }
 
+/** Whether a reply is from another version than the replies before it. */
+function isNewVersion(messages: readonly Message[], index: number): boolean {
+  const { role, assistant_version: version } = messages[index]!;
+  if (role !== 'assistant' || version === null) return false;
+  const before = messages
+    .slice(0, index)
+    .findLast((message) => message.role === 'assistant' && message.assistant_version !== null);
+  return before !== undefined && before.assistant_version !== version;
+}
+
 interface TranscriptOptions {
   readonly talk: Held;
   readonly empty?: string;
@@ -219,6 +230,8 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
           role={message.role}
           text={message.content}
           verified={verifiedFrom(messages, index)}
+          version={message.assistant_version}
+          isNewVersion={isNewVersion(messages, index)}
           calls={message.tool_calls}
           at={message.created_at}
           spoken={spokenOf(message)}
@@ -239,6 +252,10 @@ interface SaidOptions {
   readonly text: string;
   /** Whether the site has signed who says it; null where that is as before. */
   readonly verified?: boolean | null;
+  /** The number of the version that a reply is from; null in a trial and for a visitor's message. */
+  readonly version?: number | null;
+  /** Whether the replies before are from another version. */
+  readonly isNewVersion?: boolean;
   readonly calls?: readonly ToolCall[];
   readonly at?: number;
   readonly spoken?: string | null;
@@ -274,6 +291,8 @@ const Said = ({
   role,
   text,
   verified = null,
+  version = null,
+  isNewVersion = false,
   calls = [],
   at,
   spoken = null,
@@ -284,6 +303,7 @@ const Said = ({
   turn,
 }: SaidOptions) => (
   <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
+    {isNewVersion && <p class="aside">From here on version {version} answers.</p>}
     {partsOf(text, calls).map(({ call, words }) => (
       <Fragment key={call?.id ?? ''}>
         {call !== null && <Call of={call} />}
@@ -311,6 +331,7 @@ const Said = ({
       <small>
         <MomentText at={at} />
         {spoken !== null && `, ${spoken}`}
+        {version !== null && `, version ${version}`}
         {turn && <a href={turn}>Turn</a>}
       </small>
     )}
