@@ -15,6 +15,8 @@ import {
   type PageOptions,
 } from './connection.ts';
 import { segment } from './console-client.ts';
+import { addCommand, pathOf } from './assistant-path.ts';
+import { registerRollouts } from './rollouts.ts';
 import { toolId } from './tools.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
@@ -57,11 +59,9 @@ export function registerAssistants(program: Command, io: Io): void {
       'default: the one that was current before',
     ),
   ).action(rollback(io));
+  registerRollouts(assistants, io);
   addConnectionOptions(addCommand(assistants, 'delete', 'delete an assistant')).action(remove(io));
 }
-
-const addCommand = (parent: Command, name: string, description: string): Command =>
-  parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 const changes = [
   ['unpublish', 'make it a draft again: no new sessions and turns'],
@@ -80,6 +80,8 @@ Examples:
   parley assistants publish support --note "Refunds within 30 days"
   parley assistants changes support 4 --from draft
   parley assistants rollback support
+  parley assistants rollout support --version draft --percent 10 --halt-failed 5 --halt-after 50
+  parley assistants promote support
   parley assistants disable support`;
 
 const list =
@@ -223,11 +225,6 @@ async function toolsOf(
   return { tool_ids };
 }
 
-async function pathOf({ client, workspace }: ConsoleConnection, selector: string): Promise<string> {
-  const id = await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector);
-  return `${workspace}/assistants/${segment(id)}`;
-}
-
 /** The hint that people do not get the change yet. */
 const unpublished = ({ id, status, version, draft }: ConsoleAssistantView): string =>
   status === 'published' && draft.changed
@@ -259,16 +256,35 @@ function renderList(assistants: List<ConsoleAssistantView>): string {
 
 function renderVersions(list: List<VersionView>): string {
   if (list.data.length === 0) return 'No versions.';
-  const columns = [{ title: 'VERSION' }, { title: 'STATE' }, { title: 'CREATED' }, { title: 'BY' }, { title: 'NOTE' }];
+  const columns = [
+    { title: 'VERSION' },
+    { title: 'STATE' },
+    { title: 'SESSIONS' },
+    { title: 'TURNS' },
+    { title: 'FAILED' },
+    { title: 'CREATED' },
+    { title: 'BY' },
+    { title: 'NOTE' },
+  ];
   const rows = list.data.map((one) => [
     String(one.number),
     one.state,
+    String(one.sessions),
+    String(one.turns),
+    String(one.failed_turns),
     time(one.created_at),
     oneLine(one.created_by?.name ?? ''),
     oneLine(one.note ?? ''),
   ]);
   return table(columns, rows) + moreLine(list);
 }
+
+const rolloutOf = ({ candidate }: ConsoleAssistantView): string =>
+  candidate == null
+    ? ''
+    : `version ${candidate.version}, ${candidate.percent} %, ${candidate.state}: ${candidate.failed_turns} of ${candidate.turns} turns failed`;
+
+const sessionPolicies = { pin: 'keep their version', follow: 'follow the current version' } as const;
 
 const versionOf = ({ version, draft }: ConsoleAssistantView): string =>
   version === null ? '' : `${version}${draft.changed ? ' (the draft differs)' : ''}`;
@@ -284,6 +300,8 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['name', oneLine(assistant.name)],
     ['status', assistant.status],
     ['version', versionOf(assistant)],
+    ['rollout', rolloutOf(assistant)],
+    ['sessions', sessionPolicies[assistant.session_policy]],
     ['description', assistant.description ?? ''],
     ['greeting', assistant.greeting ?? ''],
     ['model', `${model.provider} ${model.name}`],

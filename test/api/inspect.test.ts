@@ -224,7 +224,7 @@ async function filtered(t: Test, house: House): Promise<void> {
   const { stream } = await begin(house, assistant.id);
   await stream.rest();
   const all = (await (await watch(t, house)).next()).actors as { kind: string; workspace_id: string }[];
-  t.same([...new Set(all.map(({ kind }) => kind))].sort(), ['assistant', 'key', 'session', 'workspace']);
+  t.same([...new Set(all.map(({ kind }) => kind))].sort(), ['assistant', 'key', 'release', 'session', 'workspace']);
   t.equal((await (await watch(t, house, '?workspace=wks_00000000000000000000000000')).next()).actors.length, 0);
   const ours = (await (await watch(t, house, `?workspace=${house.workspaceId}&kind=assistant`)).next()).actors as {
     kind: string;

@@ -251,6 +251,8 @@ export const assistant = {
 export const consoleAssistant = {
   ...assistant,
   draft: { digest: 'a'.repeat(27), changed: false },
+  candidate: null,
+  session_policy: 'pin',
   model: {
     provider: 'scripted',
     name: 'scripted',

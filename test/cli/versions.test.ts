@@ -1,4 +1,4 @@
-/** `parley assistants versions`, `changes` and `rollback` (contract 20). */
+/** `parley assistants versions`, `changes`, `rollback`, `rollout`, `promote`, `end` and `recall` (contract 20). */
 import t from 'tap';
 import { consoleAssistant, fakeServer, list, run, workspace } from './support.ts';
 
@@ -11,6 +11,11 @@ const version = {
   created_at: 1767225600,
   created_by: { id: 'operator', name: 'operator' },
   state: 'current',
+  sessions: 3,
+  turns: 12,
+  failed_turns: 1,
+  feedback_up: 0,
+  feedback_down: 0,
 };
 const first = { ...version, number: 1, note: null, created_by: null, state: 'retired' };
 const data = [{ path: 'model.temperature', before: null, after: 0.2 }];
@@ -27,9 +32,9 @@ t.test('versions are listed, compared and rolled back to', async (t) => {
   t.strictSame(
     (await said('versions', consoleAssistant.id)).split('\n').map((line) => line.replace(/ {2,}/g, '|')),
     [
-      'VERSION|STATE|CREATED|BY|NOTE',
-      '2|current|2026-01-01 00:00:00Z|operator|Shorter.',
-      '1|retired|2026-01-01 00:00:00Z|-|-',
+      'VERSION|STATE|SESSIONS|TURNS|FAILED|CREATED|BY|NOTE',
+      '2|current|3|12|1|2026-01-01 00:00:00Z|operator|Shorter.',
+      '1|retired|3|12|1|2026-01-01 00:00:00Z|-|-',
       '',
     ],
   );
@@ -42,4 +47,38 @@ t.test('versions are listed, compared and rolled back to', async (t) => {
   t.equal(await said('rollback', consoleAssistant.id, '--version', '1'), rolled);
   t.strictSame(server.received.at(-1)!.body, { version: 1 });
   t.match(await run_('rollback', consoleAssistant.id, '--version', 'x'), { code: 2 });
+});
+
+t.test('a version is rolled out, promoted, ended and recalled', async (t) => {
+  const halt = { failed_percent: 5, after_turns: 50 };
+  const candidate = { version: 2, percent: 10, halt, state: 'rolling', turns: 7, failed_turns: 1 };
+  const server = await fakeServer(t, {
+    'GET /console/api/workspaces': () => list(workspace),
+    [`GET ${one}`]: () => ({ ...consoleAssistant, candidate }),
+    [`POST ${one}/rollout`]: () => ({ ...consoleAssistant, candidate }),
+    [`POST ${one}/rollout/promote`]: () => ({ ...consoleAssistant, version: 2 }),
+    [`POST ${one}/rollout/end`]: () => consoleAssistant,
+    [`POST ${one}/recall`]: () => consoleAssistant,
+  });
+  const { id } = consoleAssistant;
+  const run_ = (...args: string[]) => run(['assistants', ...args], { env: server.env });
+  const begun = await run_(
+    ...['rollout', id, '--version', 'draft', '--percent', '10'],
+    ...['--halt-failed', '5', '--halt-after', '50'],
+  );
+  t.equal(begun.stdout, `10 % of new sessions of "demo" (${id}) get version 2.\n`);
+  t.strictSame(server.received.at(-1)!.body, { version: 'draft', percent: 10, halt });
+  await run_('rollout', id, '--version', '2', '--percent', '50');
+  t.strictSame(server.received.at(-1)!.body, { version: 2, percent: 50 });
+  t.match((await run_('show', id)).stdout, /^rollout +version 2, 10 %, rolling: 1 of 7 turns failed$/m);
+  t.equal((await run_('promote', id)).stdout, 'New sessions get version 2.\n');
+  t.equal((await run_('end', id)).stdout, 'The rollout has ended. New sessions get version 1.\n');
+  t.equal((await run_('recall', id)).stdout, 'Every open session moves to version 1 with its next turn.\n');
+  for (const wrong of [
+    ['--version', 'x', '--percent', '10'],
+    ['--version', '2', '--percent', '1.5'],
+    ['--version', '2'],
+    ['--version', '2', '--percent', '10', '--halt-failed', '5'],
+  ])
+    t.match(await run_('rollout', id, ...wrong), { code: 2 }, wrong.join(' '));
 });

@@ -9,6 +9,7 @@ import { memoryStore } from '../../src/store/memory.ts';
 import { takeStep, wrapStore, type Steps } from '../../src/store/steps.ts';
 import { NameTaken, WebhooksFull } from '../../src/store/store.ts';
 import type {
+  Assistant,
   AskedLimit,
   Fence,
   FinishTurn,
@@ -777,6 +778,71 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
     async 'catalog.replace'(kind, record, version, move, audit) {
       if (audit !== undefined) await store.catalog.create('audit_entry', audit);
       return store.catalog.replace(kind, record, version, move);
+    },
+  }),
+  'a session created on versions that have changed': (store) => ({
+    createSession: ({ release: _, ...step }) => store.sessions.create(step),
+  }),
+  'a turn begun on versions that have changed': (store) => ({
+    beginTurn: ({ release: _, ...step }) => store.turns.begin(step),
+  }),
+  'a sealed turn that is not counted for its version': (store) => ({
+    finishTurn: ({ turn: { assistantVersion: _, ...turn }, ...step }) => store.turns.finish({ ...step, turn }),
+  }),
+  'a sealed turn that failed and is counted as completed': (store) => ({
+    finishTurn: (step) => store.turns.finish({ ...step, turn: { ...step.turn, status: 'completed' } }),
+  }),
+  'a turn counted for its version with each sending of its end': (store) => {
+    const sealed = new Set<string>();
+    let repeated = 0;
+    return {
+      finishTurn(step) {
+        if (sealed.has(step.turn.id)) repeated++;
+        sealed.add(step.turn.id);
+        return store.turns.finish(step);
+      },
+      async 'catalog.releaseCounts'(workspaceId, assistantId) {
+        const { candidate, versions } = await store.catalog.releaseCounts(workspaceId, assistantId);
+        return { candidate: { ...candidate, turns: candidate.turns + repeated }, versions };
+      },
+    };
+  },
+  'a rollout that is halted later than by its turn': (store) => {
+    let halted = false;
+    return {
+      async 'catalog.read'(kind, workspaceId, id) {
+        const found = await store.catalog.read(kind, workspaceId, id);
+        const { release } = (found?.record ?? {}) as Partial<Assistant>;
+        if (!release?.candidate?.isHalted || halted) return found;
+        halted = true;
+        const rolling = { ...release, candidate: { ...release.candidate, isHalted: false } };
+        return { ...found!, record: { ...found!.record, release: rolling } };
+      },
+    };
+  },
+  'a rollout that begins anew with the counts of the earlier one': (store) => ({
+    'catalog.replace': (kind, record, ...rest) => {
+      const { release } = record as { release?: { candidate?: { since: number } } };
+      const since = release?.candidate === undefined ? undefined : { ...release.candidate, since: 3 };
+      return store.catalog.replace(
+        kind,
+        since === undefined ? record : { ...record, release: { ...release, candidate: since } },
+        ...rest,
+      );
+    },
+  }),
+  'a withdrawn turn that counts for no rollout': (store) => {
+    const unversioned = ({ assistantVersion: _, ...turn }: Turn): Turn => turn;
+    return {
+      withdrawTurn: (step) => store.turns.withdraw({ ...step, turn: unversioned(step.turn) }),
+      beginTurn: (step) => store.turns.begin({ ...step, turn: unversioned(step.turn) }),
+    };
+  },
+  'feedback that is not counted for its version': (store) => ({
+    async 'catalog.releaseCounts'(workspaceId, assistantId) {
+      const { candidate, versions } = await store.catalog.releaseCounts(workspaceId, assistantId);
+      const without = [...versions].map(([number, counts]) => [number, { ...counts, feedbackUp: 0 }] as const);
+      return { candidate, versions: new Map(without) };
     },
   }),
   'a row in the audit of a trial that is not opened': (store) => ({

@@ -12,6 +12,7 @@ import { historyCases } from './contract/history.ts';
 import { limitCases } from './contract/limits.ts';
 import { ownershipCases } from './contract/ownership.ts';
 import { releaseCases } from './contract/releases.ts';
+import { rolloutCases } from './contract/rollouts.ts';
 import { stepCases } from './contract/steps.ts';
 import { sessionCases } from './contract/sessions.ts';
 import { sweepCases } from './contract/sweep.ts';
@@ -38,6 +39,7 @@ export const cases: readonly Case[] = [
   ...textCases,
   ...cutCases,
   ...releaseCases,
+  ...rolloutCases,
   ...stepCases,
   ...countingCases,
   ...limitCases,

@@ -22,6 +22,7 @@ const wanted = [
   ...[
     'createSession created',
     'createSession remembered',
+    'createSession outdated',
     'saveSession 2',
     'saveSession null',
     'chargeSession charged',
@@ -32,6 +33,7 @@ const wanted = [
     'beginTurn begun',
     'beginTurn lost',
     'beginTurn full',
+    'beginTurn outdated',
     'beginTurn limited',
   ],
   ...[

@@ -4,6 +4,29 @@ import { cases, verdict, type Case, type Factory } from './contract.ts';
 
 /** The broken stores that a case must reject, by the case's name; other cases may reject them too. */
 const rejects: Readonly<Record<string, readonly string[]>> = {
+  'a session is created only while the versions are those that its own was chosen from': [
+    'a session created on versions that have changed',
+  ],
+  'a turn begins only while the versions are those that its own was chosen from': [
+    'a turn begun on versions that have changed',
+  ],
+  'the turn that exceeds the rule halts the rollout in its own step, once, with its move in the history': [
+    'a turn counted for its version with each sending of its end',
+    'a rollout that is halted later than by its turn',
+  ],
+  'a rollout is halted by its own version and its own rule alone': [
+    'a sealed turn that failed and is counted as completed',
+  ],
+  'a rollout that begins anew counts from zero, and one that is adjusted continues to count': [
+    'a rollout that begins anew with the counts of the earlier one',
+  ],
+  'a withdrawn turn counts as failed for the rollout, once, and not for its version': [
+    'a withdrawn turn that counts for no rollout',
+  ],
+  'sessions, turns and feedback are counted for their versions': [
+    'a sealed turn that is not counted for its version',
+    'feedback that is not counted for its version',
+  ],
   'each end of a turn stores one event for each webhook that wants it': ['a failed turn that is reported as completed'],
   'the step of an end that is sent again stores no second event': ['an event for each time that a step is sent'],
   'a finished turn that is withdrawn takes its event along, and no other': ['a withdrawn turn whose event stays'],

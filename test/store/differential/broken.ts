@@ -31,6 +31,15 @@ export const brokenScripts: Readonly<Record<string, Break>> = {
     'text, tonumber(count)',
   ],
   'a turn begun on any move': ['begin-turn', 'if not unmoved', 'if false'],
+  'a session on versions that have changed': ['create-session', 'if is_outdated(assistant, revision)', 'if false'],
+  'a turn on versions that have changed': ['begin-turn', 'if is_outdated(assistant, revision)', 'if false'],
+  'a halt with one failed turn more than the rule says': [null, 'all_failed * 100 <=', '(all_failed - 1) * 100 <='],
+  'a halt without its entry in the history': [null, 'head .. packed_time .. tail', "''"],
+  'a withdrawn turn that counts for no rollout': [
+    'withdraw-turn',
+    '0, 0, 1, 1, packed_time',
+    '0, 0, 0, 0, packed_time',
+  ],
   'a finish that forgets what it answered': ['finish-turn', 'if earlier then', 'if false then'],
   'a cut beyond the text that is taken for its end': [
     'finish-turn',

@@ -35,7 +35,7 @@ const create: Make = (known, drawn) => {
 const replace: Make = async (known, drawn) => {
   const kind = known.kind(drawn.which);
   const workspaceId = known.workspaceId(drawn.lasts);
-  const record = known.record(kind, workspaceId, drawn);
+  const record = known.released(known.record(kind, workspaceId, drawn), kind, drawn);
   const version = (await known.isThere(kind, workspaceId, record.id)) ?? 1;
   return call('replace', [
     kind,
@@ -57,6 +57,20 @@ const remove: Make = (known, drawn) => {
     [kind, workspaceId, id, auditOf(known, kind, workspaceId, drawn)],
     (removed: boolean) => void (removed && known.removed(id)),
   );
+};
+
+/** The counts of an assistant, in one order, since the stores have none. */
+const releaseCounts: Make = (known, { lasts, pick }) => {
+  const args = [known.workspaceId(lasts), known.catalogId('assistant', pick)] as const;
+  return {
+    verb: 'catalog.releaseCounts',
+    args,
+    timed: false,
+    async run({ catalog }) {
+      const { candidate, versions } = await catalog.releaseCounts(...args);
+      return { candidate, versions: [...versions].sort(([one], [other]) => one - other) };
+    },
+  };
 };
 
 export const catalogSteps = {
@@ -82,9 +96,10 @@ export const catalogSteps = {
   },
   keyByPublicId: (known, { lasts, pick, which }) =>
     call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
-  releaseCounts: (known, { lasts, pick }) =>
-    call('releaseCounts', [known.workspaceId(lasts), known.catalogId('assistant', pick)]),
-  assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
+  releaseCounts,
+  // A verb with a separate weight would change every life that is drawn.
+  assistantBySlug: (known, drawn) =>
+    drawn.flag ? releaseCounts(known, drawn) : call('assistantBySlug', [chosen(slugs, drawn.which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 
 /** The first steps of every life: two workspaces with a key, an assistant and a webhook each. */

@@ -48,6 +48,7 @@ const weights = {
   list: 1,
   keyByPublicId: 1,
   assistantBySlug: 1,
+  releaseCounts: 0,
   rateTurn: 0,
   beginErasure: 0,
   eraseSession: 0,

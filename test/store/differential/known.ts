@@ -9,6 +9,7 @@ import type {
   CatalogRecords,
   Fence,
   Move,
+  ReleaseBasis,
   Session,
   Store,
   Turn,
@@ -140,6 +141,31 @@ export class Known {
         }),
     };
     return make[kind]() as CatalogRecords[K];
+  }
+
+  /** An assistant with a release that its later turns may halt; another record as it is. */
+  released<R>(record: R, kind: CatalogKind, { which, near, flag }: Pick<Drawn, 'which' | 'near' | 'flag'>): R {
+    if (kind !== 'assistant') return record;
+    const candidate = {
+      version: 2,
+      digest: 'two',
+      percent: 10,
+      halt: flag ? { failedPercent: 30, afterTurns: 1 + near } : null,
+      isHalted: false,
+      since: which % 3,
+    };
+    const release = { current: 1, newest: 2, digest: 'one', earlier: [], revision: which };
+    return { ...record, release: { ...release, ...(which !== 1 && { candidate }) } };
+  }
+
+  /** The release that gives a session of the assistant its version, or another one. */
+  async releaseOf(
+    { workspaceId, assistantId }: Pick<Session, 'workspaceId' | 'assistantId'>,
+    isOther: boolean,
+  ): Promise<ReleaseBasis> {
+    const stored = await this.#truth.catalog.read('assistant', workspaceId, assistantId);
+    const revision = stored?.record.release?.revision ?? 0;
+    return { assistantId, revision: isOther ? revision + 1 : revision };
   }
 
   /** The row in the audit that the console writes with some steps. Its ids are numbered apart from the others. */

@@ -105,7 +105,7 @@ const moved = (known: Known, record: Session, over: Partial<Session>): Session =
   ...(record.mark !== undefined && { mark: known.name() }),
 });
 
-const createSession: Make = (known, drawn) => {
+const createSession: Make = async (known, drawn) => {
   const { which, pick, flag, lasts, text } = drawn;
   const session: Session = {
     id: known.id('ses', which),
@@ -122,6 +122,7 @@ const createSession: Make = (known, drawn) => {
     machine: snapshot('open', { text }),
     ...(which > 0 && { mark: known.name() }),
     ...(which > 4 && { keyId: `key_${which % 2}` }),
+    ...(lasts > 1 && { assistantVersion: 1 + (lasts % 2) }),
   };
   const greeting = flag ? message({ id: known.id('msg'), content: text }) : null;
   const step: CreateSession = {
@@ -130,6 +131,7 @@ const createSession: Make = (known, drawn) => {
     ...(which === 1 && { earlier: [message({ id: known.id('msg'), content: text })] }),
     remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null,
     ...(session.channel === 'console' && { trialsMax: 1 }),
+    ...(lasts > 1 && { release: await known.releaseOf(session, drawn.near === 3) }),
     nowMs: known.nowMs,
     move: known.move(1, drawn),
     audit: known.audit(session.workspaceId, drawn),
@@ -333,6 +335,7 @@ const beginTurn: Make = async (known, drawn) => {
     outputTokens: 0,
     createdAt: known.now,
     endedAt: null,
+    ...(record.assistantVersion !== undefined && { assistantVersion: record.assistantVersion }),
   };
   const leaseUntilMs = known.nowMs + chosen(leases, drawn.lasts);
   const step: BeginTurn = {
@@ -356,6 +359,7 @@ const beginTurn: Make = async (known, drawn) => {
       found: { ...rememberedOf(known, drawn, turnId), scope: 'key_0 /sessions', key: 'again 1' },
     }),
     ...(drawn.which === 3 && { asked: askedOf(known, drawn) }),
+    ...(record.assistantVersion !== undefined && { release: await known.releaseOf(record, drawn.which === 6) }),
     ...(drawn.flag && drawn.near < 3 && { released: drawn.near - 1 }),
     move: known.move(version + 1, drawn),
     ...audited(known, session.workspaceId, drawn),

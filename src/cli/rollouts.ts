@@ -1,0 +1,76 @@
+/** `parley assistants rollout`, `promote`, `end` and `recall` */
+import type { Command } from 'commander';
+import type { ConsoleAssistantView, RolloutBody } from '../wire/wire.ts';
+import { addCommand, pathOf } from './assistant-path.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
+import { UsageFailure } from './exit.ts';
+import type { Io } from './io.ts';
+import { oneLine } from './output.ts';
+
+interface RolloutOptions extends ConnectionOptions {
+  readonly version: string;
+  readonly percent: string;
+  readonly haltFailed?: string;
+  readonly haltAfter?: string;
+}
+
+export function registerRollouts(assistants: Command, io: Io): void {
+  addConnectionOptions(
+    addCommand(assistants, 'rollout', 'give a version to a share of new sessions')
+      .requiredOption('--version <version>', 'its number, or draft: it becomes a version first')
+      .requiredOption('--percent <percent>', 'the share, from 1 to 99')
+      .option('--halt-failed <percent>', 'halt the rollout when more of its turns have failed')
+      .option('--halt-after <turns>', 'turns before that, at least 10'),
+  ).action(rollout(io));
+  addConnectionOptions(addCommand(assistants, 'promote', 'end a rollout: all new sessions get its version')).action(
+    change(io, 'rollout/promote', ({ version }) => `New sessions get version ${version}.`),
+  );
+  addConnectionOptions(addCommand(assistants, 'end', 'end a rollout and retire its version')).action(
+    change(io, 'rollout/end', ({ version }) => `The rollout has ended. New sessions get version ${version}.`),
+  );
+  addConnectionOptions(
+    addCommand(assistants, 'recall', 'move every open session to the current version at its next turn'),
+  ).action(change(io, 'recall', ({ version }) => `Every open session moves to version ${version} with its next turn.`));
+}
+
+const rollout =
+  (io: Io) =>
+  (selector: string, options: RolloutOptions): Promise<void> => {
+    const body = bodyOf(options);
+    return inWorkspace(io, options, async (connection) => {
+      const path = `${await pathOf(connection, selector)}/rollout`;
+      connection.show(await connection.client.post<ConsoleAssistantView>(path, body), ({ id, name, candidate }) =>
+        candidate === null
+          ? `"${oneLine(name)}" (${id}) has no rollout.`
+          : `${candidate.percent} % of new sessions of "${oneLine(name)}" (${id}) get version ${candidate.version}.`,
+      );
+    });
+  };
+
+function bodyOf({ version, percent, haltFailed, haltAfter }: RolloutOptions): RolloutBody {
+  if ((haltFailed === undefined) !== (haltAfter === undefined))
+    throw new UsageFailure('--halt-failed and --halt-after belong together: --halt-failed 5 --halt-after 50.');
+  return {
+    version: version === 'draft' ? version : whole(version, '--version must be the number of a version, or draft.'),
+    percent: whole(percent, '--percent must be a whole number from 1 to 99.'),
+    ...(haltFailed !== undefined && {
+      halt: {
+        failed_percent: whole(haltFailed, '--halt-failed must be a whole number from 1 to 100.'),
+        after_turns: whole(haltAfter!, '--halt-after must be a whole number of turns, at least 10.'),
+      },
+    }),
+  };
+}
+
+function whole(text: string, failure: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageFailure(failure);
+  return Number(text);
+}
+
+const change =
+  (io: Io, verb: string, said: (assistant: ConsoleAssistantView) => string) =>
+  (selector: string, options: ConnectionOptions): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const path = `${await pathOf(connection, selector)}/${verb}`;
+      connection.show(await connection.client.post<ConsoleAssistantView>(path), said);
+    });
