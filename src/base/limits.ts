@@ -173,6 +173,8 @@ export const limits = {
   feedbackCharactersMax: 1000,
   versionNoteCharactersMax: 500,
   versionNumberMax: 999_999_999,
+  /** Versions of an assistant that are kept besides those in use. */
+  versionsKept: 200, // contract 20
   modelFallbacksMax: 2,
   greetingCharactersMax: 8000,
   systemPromptCharactersMax: 100_000,

@@ -21,6 +21,7 @@ import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor, type Changed } from './catalog-actors.ts';
 import { draftDigest, toolsOf, versionOf, type ToolsById } from './draft.ts';
 import { changeRelease, releaseSnapshot, type ReleaseChange } from './release.ts';
+import { versionsToDrop } from './pruning.ts';
 import { isUnversioned } from './versions.ts';
 
 export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
@@ -59,6 +60,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
   readonly #slugs = new Map<string, { readonly workspaceId: string; readonly id: string }>();
   readonly #lookUps: LookUps<Assistant>;
   readonly #aliases: Aliases;
+  readonly #store: Store;
 
   constructor(store: Store, clock: Clock, inspector: Inspector) {
     super({
@@ -71,6 +73,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       open: (record, identity) =>
         openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
     });
+    this.#store = store;
     this.#lookUps = new LookUps(clock);
     this.#aliases = new Aliases(store.catalog, clock);
   }
@@ -186,7 +189,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
         // An assistant that was never published is published by `enable` as well.
         const publishes = verb === 'publish' || (verb === 'enable' && versioned.record.release === null);
         return publishes && versioned.made === undefined
-          ? published(after, draft, { note, createdAt: at, createdBy: makerOf(cause) })
+          ? this.#pruned(before, published(after, draft, { note, createdAt: at, createdBy: makerOf(cause) }))
           : versioned;
       },
       cause,
@@ -237,13 +240,22 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
         const release = first.record.release ?? null;
         if (release === null) throw new Failure('version_not_found');
         if (wanted.type === 'rollout' && wanted.version === 'draft')
-          return rolledOut(first, draft, wanted, { note: null, createdAt: at, createdBy: makerOf(cause) });
+          return this.#pruned(
+            before,
+            rolledOut(first, draft, wanted, { note: null, createdAt: at, createdBy: makerOf(cause) }),
+          );
         const event = eventOf(release, wanted);
         const named = await this.#named(first.record, event);
         return { ...withRelease(first.record, event, named, at), made: first.made };
       },
       cause,
     );
+  }
+
+  /** The change with the versions that it drops, if it makes one. */
+  async #pruned(before: Assistant, changed: Versioned): Promise<Versioned> {
+    if (changed.made === undefined) return changed;
+    return { ...changed, dropped: await versionsToDrop(this.#store, before, changed.record) };
   }
 
   /** The version that the event names; null if it is known from the release. Throws 404 if it is not stored. */

@@ -131,6 +131,8 @@ export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome e
 export interface Changed<K extends CatalogKind> {
   readonly record: CatalogRecords[K];
   readonly made?: AssistantVersion | undefined;
+  /** The ids of the assistant's versions that the same step removes. */
+  readonly dropped?: readonly string[] | undefined;
   /** The decision of a machine beside the record's own: it is in the same history. */
   readonly beside?: Decision | undefined;
 }
@@ -264,7 +266,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   ): Promise<boolean> {
     const { kind, catalog } = this.options;
     const machine = actor.machine.draft();
-    const { record, made, beside } = await decide({ record: actor.record, machine });
+    const { record, made, dropped, beside } = await decide({ record: actor.record, machine });
     const at = this.options.clock.now();
     const version = await catalog.replace(
       kind,
@@ -273,6 +275,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       changeMove(record, actor, [machine.decisions.at(-1), beside], at, cause),
       cause.audit?.(actor.record as never, record as never),
       made,
+      dropped,
     );
     if (version !== null) {
       actor.record = record;

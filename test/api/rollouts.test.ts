@@ -21,6 +21,7 @@ t.test(edge, async (t) => {
   await t.test('each turn of a following assistant takes the version of a new session', (t) => follows(t, house));
   await t.test('a recall moves every open session with its next turn', (t) => recalled(t, house));
   await t.test('sessions, turns and feedback are counted by version', (t) => counted(t, house));
+  await t.test('200 versions are kept besides those in use', (t) => pruned(t, house));
   await t.test("an assistant's history has the steps of its rollouts", (t) => history(t, house));
 });
 
@@ -270,6 +271,33 @@ async function counted(t: Test, house: House): Promise<void> {
   t.match(three, { sessions: 1, turns: 1, failed_turns: 1 });
   await house.ask(`/sessions/${session.id}/turns/${turns[0].turn_id}/feedback`, { method: 'DELETE' });
   t.match(await operate(house, 'GET', assistantPath(house, id, '/versions/1')), { feedback_up: 0, feedback_down: 1 });
+}
+
+async function pruned(t: Test, house: House): Promise<void> {
+  const id = await twoVersions(house);
+  const [first, ended] = [await house.session(id), await house.session(id)];
+  await release(house, id, 'rollback', { version: 2 });
+  const second = await house.session(id);
+  await house.ask(`/sessions/${ended.id}/end`, { method: 'POST' });
+  await house.ask(`/sessions/${second.id}/end`, { method: 'POST' });
+  for (let number = 3; number <= 204; number++) await house.revise(id, { greeting: `${number}` });
+  await release(house, id, 'rollout', { version: 6, percent: 1 });
+  await house.revise(id, { greeting: '205' });
+  const numbers: number[] = [];
+  for (let after: string | null = ''; after !== null;) {
+    const page: any = await operate(
+      house,
+      'GET',
+      assistantPath(house, id, `/versions?order=asc&limit=100${after && `&after=${after}`}`),
+    );
+    numbers.push(...page.data.map(({ number }: any) => number));
+    after = page.next_cursor;
+  }
+  // Version 5 is the oldest of 200 without 1 and 205; the candidate that ended with the last publication is kept once.
+  t.same(numbers, [1, ...Array.from({ length: 201 }, (_, index) => index + 5)]);
+  t.equal(await reply(house, first.id), 'one', 'an open session keeps its version');
+  const gone = await house.console(assistantPath(house, id, '/rollback'), { body: { version: 2 } });
+  isRefused(t, gone, unrated(refusals.noVersion), 'a version that was dropped');
 }
 
 async function history(t: Test, house: House): Promise<void> {

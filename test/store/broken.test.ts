@@ -838,6 +838,10 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       beginTurn: (step) => store.turns.begin({ ...step, turn: unversioned(step.turn) }),
     };
   },
+  'versions that no change drops': (store) => ({
+    'catalog.replace': (kind, record, version, move, audit, made) =>
+      store.catalog.replace(kind, record, version, move, audit, made),
+  }),
   'feedback that is not counted for its version': (store) => ({
     async 'catalog.releaseCounts'(workspaceId, assistantId) {
       const { candidate, versions } = await store.catalog.releaseCounts(workspaceId, assistantId);

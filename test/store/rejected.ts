@@ -23,6 +23,9 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'a withdrawn turn counts as failed for the rollout, once, and not for its version': [
     'a withdrawn turn that counts for no rollout',
   ],
+  'versions that a change drops are removed with it, and not by a change that comes too late': [
+    'versions that no change drops',
+  ],
   'sessions, turns and feedback are counted for their versions': [
     'a sealed turn that is not counted for its version',
     'feedback that is not counted for its version',

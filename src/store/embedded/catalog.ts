@@ -22,6 +22,7 @@ import { AliasTaken, NameTaken, SlugTaken, WebhooksFull } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
 import { entryOf, keptAlias } from '../records.ts';
+import { numberOfVersion } from '../records/versions.ts';
 import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
@@ -97,6 +98,7 @@ export class EmbeddedCatalog implements Catalog {
     move?: Move,
     audit?: AuditEntry,
     made?: AssistantVersion,
+    dropped: readonly string[] = [],
   ): Promise<number | null> {
     const entry = entryOf(kind, record);
     const moved = await this.#batcher.step((draft) => {
@@ -108,6 +110,7 @@ export class EmbeddedCatalog implements Catalog {
       putAudit(draft, audit);
       if (entry.kind === 'assistant') this.#releases.put(draft, entry.record);
       if (made !== undefined) draft.put(rowKey('assistant_version', made), { record: made, version: 1 });
+      for (const id of dropped) this.#dropVersion(draft, workspaceOf(record), record.id, id);
       if (hasHistory(kind)) putMove(draft, kind, workspaceOf(record), record.id, move);
       return version + 1;
     });
@@ -210,6 +213,11 @@ export class EmbeddedCatalog implements Catalog {
       for (const place of ended) this.#notices.sendMoved(place);
       await this.#batcher.pause();
     }
+  }
+
+  #dropVersion(draft: Draft, workspaceId: string, assistantId: string, id: string): void {
+    draft.remove(keys.catalog('assistant_version', workspaceId) + keys.part(id));
+    draft.remove(keys.versionCountsAt(workspaceId, assistantId, numberOfVersion(id)));
   }
 
   #refuseBeyondMax(webhooks: string): void {

@@ -35,7 +35,8 @@ export interface Catalog {
    * and a caller that repeats the change decides on that.
    *
    * `made` is a new version of the assistant that the step replaces: both are stored, or neither. The turns of a
-   * candidate are counted from zero if its rollout began with another revision (`Candidate.since`).
+   * candidate are counted from zero if its rollout began with another revision (`Candidate.since`). `dropped` are the ids
+   * of its versions that are removed with the step, with their counts.
    */
   replace<K extends CatalogKind>(
     kind: K,
@@ -44,6 +45,7 @@ export interface Catalog {
     move?: Move,
     audit?: AuditEntry,
     made?: AssistantVersion,
+    dropped?: readonly string[],
   ): Promise<number | null>;
   /**
    * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents, and removing an

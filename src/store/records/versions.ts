@@ -106,6 +106,9 @@ export interface ReleaseBasis {
 
 const numberDigits = 9;
 
+/** The number in the id of a version. */
+export const numberOfVersion = (id: string): number => Number(id.slice(-numberDigits));
+
 /** The id of a version. */
 export const versionId = (assistantId: string, number: number): string =>
   `${assistantId}_${String(number).padStart(numberDigits, '0')}`;

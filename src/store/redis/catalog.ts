@@ -27,6 +27,7 @@ import {
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
 import { claimOf, entryOf, keptAlias } from '../records.ts';
+import { numberOfVersion } from '../records/versions.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
 import { part } from './keys.ts';
@@ -132,9 +133,10 @@ export class RedisCatalog implements Catalog {
     move?: Move,
     audit?: AuditEntry,
     made?: AssistantVersion,
+    dropped?: readonly string[],
   ): Promise<number | null> {
     const entry = entryOf(kind, record);
-    if (entry.kind === 'assistant') return this.#replaceAssistant(entry.record, version, move, audit, made);
+    if (entry.kind === 'assistant') return this.#replaceAssistant(entry.record, version, move, audit, made, dropped);
     if (entry.kind === 'key') await this.#publish(entry.record);
     return this.#replaceRecord(entry, version, move, audit, await this.#namedAs(entry));
   }
@@ -154,6 +156,7 @@ export class RedisCatalog implements Catalog {
     audit?: AuditEntry,
     named: Named = unnamed,
     made?: AssistantVersion,
+    dropped: readonly string[] = [],
   ): Promise<number | null> {
     if (audit !== undefined) await this.#audit.note(audit);
     const { kind, record } = entry;
@@ -175,6 +178,7 @@ export class RedisCatalog implements Catalog {
       made: made === undefined ? '' : packRow(made),
       ...releaseFields(entry, version + 1),
       notice: changedNotice(entry),
+      dropped: dropped.flatMap((id) => [part(id), numberOfVersion(id)]),
     };
     const answer = await this.#link.runDurable('replace-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw takenBy(entry);
@@ -192,6 +196,7 @@ export class RedisCatalog implements Catalog {
     move?: Move,
     audit?: AuditEntry,
     made?: AssistantVersion,
+    dropped?: readonly string[],
   ): Promise<number | null> {
     const current = await this.read('assistant', record.workspaceId, record.id);
     if (current?.version !== version) return null;
@@ -203,7 +208,7 @@ export class RedisCatalog implements Catalog {
       await this.#slugs.claim(after, record).catch(unlessTaken);
     const entry = entryOf('assistant', record);
     const named = { alias: claimOf(entry) ?? '', kept: keptAlias(current.record, record) ? '1' : '' };
-    const moved = await this.#replaceRecord(entry, version, move, audit, named, made);
+    const moved = await this.#replaceRecord(entry, version, move, audit, named, made, dropped);
     if (moved !== null && token !== null) await this.#slugs.release(before!, record, token);
     return moved;
   }

@@ -186,6 +186,7 @@ export const steps = {
     'made',
     ...release,
     'notice',
+    '...dropped',
   ],
   'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', ...audit],
   'list-records': ['kind', 'order', 'after', 'count'],

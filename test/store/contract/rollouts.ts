@@ -1,8 +1,9 @@
 /** Versions of assistants in the steps of sessions and turns: what these compare, count and halt (contract 20). */
 import { deepEqual, equal } from 'node:assert/strict';
+import { versionId } from '../../../src/store/records/versions.ts';
 import type { Assistant, Candidate, HaltRule, Release, Turn } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
-import { api, assistant, at, type Begun, type Scene } from '../fixtures.ts';
+import { api, assistant, assistantVersion, at, page, type Begun, type Scene } from '../fixtures.ts';
 
 const rule: HaltRule = { failedPercent: 50, afterTurns: 4 };
 
@@ -239,6 +240,32 @@ export const rolloutCases: readonly Case[] = [
       equal((await counts()).get(1)?.feedbackDown, 0);
       deepEqual((await store.catalog.releaseCounts(workspaceId, `${assistantId}x`)).versions, new Map(), 'of another');
       deepEqual({ ...zero, ...two }, two);
+    },
+  },
+  {
+    name: 'versions that a change drops are removed with it, and not by a change that comes too late',
+    async run(scene) {
+      const { store, workspaceId, assistantId } = scene;
+      const { catalog } = store;
+      const record = await rolling(scene);
+      const made = [1, 2, 3].map((number) => assistantVersion(record, number));
+      for (const [index, version] of made.entries())
+        await catalog.replace('assistant', record, 2 + index, undefined, undefined, version);
+      for (const number of [1, 2, 3]) await finish(await begun(scene, number));
+      const dropped = [versionId(assistantId, 1), versionId(assistantId, 3)];
+      const next = assistantVersion(record, 4);
+      const drop = (version: number) =>
+        catalog.replace('assistant', record, version, undefined, undefined, next, dropped);
+      equal(await drop(1), null);
+      equal((await catalog.list('assistant_version', workspaceId, page())).items.length, 3);
+      equal(await drop(5), 6);
+      const { items } = await catalog.list('assistant_version', workspaceId, page());
+      deepEqual(
+        items.map(({ number }) => number),
+        [2, 4],
+      );
+      equal(await catalog.read('assistant_version', workspaceId, dropped[0]!), null);
+      deepEqual([...(await countsOf(scene)).versions.keys()], [2], 'their counts are removed');
     },
   },
   {
