@@ -1,6 +1,7 @@
 /** Every machine, by the kind of its actors. */
 import type { AnyStateMachine } from 'xstate';
 import { assistantKind } from './assistant.ts';
+import { attendanceKind } from './attendance.ts';
 import { callKind } from './call.ts';
 import { keyKind } from './key.ts';
 import { releaseKind } from './release.ts';
@@ -13,6 +14,7 @@ import { workspaceKind } from './workspace.ts';
 
 export const kinds = {
   session: sessionKind,
+  attendance: attendanceKind,
   turn: turnKind,
   call: callKind,
   reply: replyKind,

@@ -4,6 +4,7 @@
  * passivated when idle; each event is decided, committed, acted upon and then answered.
  */
 import type { ActorKind } from '../machines/all.ts';
+import type { Attendant } from '../machines/attendance.ts';
 import { callKind, type CallEvent, type CallOutcome } from '../machines/call.ts';
 import { socketKind, type SocketEvent, type SocketOutcome } from '../machines/socket.ts';
 import type { Clock, Timer } from './base/clock.ts';
@@ -21,6 +22,7 @@ import { Keys } from './host/keys.ts';
 import { Outage } from './host/outage.ts';
 import type { Population, Resident } from './actors/population.ts';
 import { Erasures } from './turn/erasures.ts';
+import { Attendances } from './turn/attendances.ts';
 import { Takeovers } from './turn/takeovers.ts';
 import { Sessions } from './turn/sessions.ts';
 import { SessionStreams } from './turn/session-stream.ts';
@@ -69,6 +71,7 @@ export class Host {
   readonly keys: Keys;
   readonly sessions: Sessions;
   readonly turns: Turns;
+  readonly attendances: Attendances;
   readonly erasures: Erasures;
   readonly remote: RemoteTurns;
   readonly credentials: Credentials;
@@ -99,6 +102,10 @@ export class Host {
    * perhaps any.
    */
   onCredentials: (workspaceId?: string, id?: string) => void = () => {};
+  /** Milliseconds since the epoch until which a person of the desk counts as present. */
+  presentUntilMs: (person: Attendant) => number | Promise<number> = () => Infinity;
+  /** Called for each session that a person takes after its visitor has waited. */
+  onTaken: (waitedMs: number) => void = () => {};
   #sweep: Timer | null = null;
   /** The monotonic time from which the audit's old rows are removed again. */
   #nextAuditSweepMs = 0;
@@ -157,7 +164,13 @@ export class Host {
       loopLoad,
       tracer,
     });
-    this.turns = new Turns(this.sessions, this.workspaces, this.keys);
+    this.attendances = new Attendances({
+      sessions: this.sessions,
+      assistants: this.assistants,
+      presentUntilMs: (person) => this.presentUntilMs(person),
+      onTaken: (waitedMs) => this.onTaken(waitedMs),
+    });
+    this.turns = new Turns(this.sessions, this.workspaces, this.keys, this.attendances);
     const { sessions, remote, followers } = this;
     this.streams = new SessionStreams({ store, clock, sessions, remote, withdrawals, followers });
     this.erasures = new Erasures({
@@ -194,6 +207,7 @@ export class Host {
       release: { population: new LiveReleases(this.assistants) },
       key: this.keys,
       session: this.sessions,
+      attendance: this.attendances,
       turn: this.turns,
       call: this.calls,
       reply: this.replies,
@@ -317,6 +331,7 @@ export class Host {
     this.#unwatch?.().catch(() => {});
     this.feed.close();
     this.#withdrawals.close();
+    this.attendances.close();
     this.#deadlines.close();
     this.erasures.close();
     for (const { population } of Object.values(this.#actors)) population.clear();

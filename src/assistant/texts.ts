@@ -1,4 +1,4 @@
-/** An assistant's prompt and greeting with their variables filled (contract 19). */
+/** An assistant's prompt and greeting, and the notes of its desk, with their variables filled (contract 19 and 23). */
 import { fillTemplate, parseTemplate, timeFact, type Variable } from '../base/variables.ts';
 import type { Assistant, Session } from '../store/store.ts';
 import { templatesOf } from '../store/records/settings.ts';
@@ -13,6 +13,20 @@ export const promptFor = (assistant: Texts, session: Filling, beganAt: number): 
 /** The greeting of a session; null if it is empty. */
 export const greetingFor = (assistant: Texts, session: Filling & Pick<Session, 'createdAt'>): string | null =>
   filled(templatesOf(assistant).greeting, assistant, session, session.createdAt) || null;
+
+/** A note of the desk; null if it is empty. `person`: the name of the person who joins or leaves; empty for none. */
+export const noteFor = (
+  template: string | null,
+  assistant: Texts,
+  session: Filling,
+  at: number,
+  person: string,
+): string | null =>
+  (template &&
+    fillTemplate(template, (variable) =>
+      variable.name === 'person.name' ? person : valueOf(variable, assistant, session, at),
+    ).trim()) ||
+  null;
 
 /** The greeting with what is known without a session; null if it needs one. */
 export function greetingBefore(assistant: Texts): string | null {
@@ -39,6 +53,8 @@ function valueOf(variable: Variable, { name }: Texts, session: Filling, at: numb
       return name;
     case 'session.id':
       return session.id;
+    case 'person.name':
+      return undefined;
     default:
       return timeFact(variable.name, at);
   }

@@ -52,6 +52,12 @@ export const errors = {
   session_ended: row('session_ended', 409, 'conflict', 'The session has ended.'),
   session_expired: row('session_expired', 409, 'conflict', 'The session has expired.'),
   turn_in_progress: row('turn_in_progress', 409, 'conflict', 'A turn is already in progress on this session.'),
+  session_taken: row(
+    'session_taken',
+    409,
+    'conflict',
+    'Another person has the session, or nobody has it and the operation needs somebody.',
+  ),
   draft_changed: row('draft_changed', 409, 'conflict', 'The draft is not the one that `If-Match` names.'),
   voice_disabled: row('voice_disabled', 409, 'conflict', 'Voice is off on this assistant.'),
 

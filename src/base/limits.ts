@@ -63,6 +63,14 @@ export const limits = {
   streamsOfSessionsMax: 1000,
   sessionStreamRetrySeconds: 5, // time after which a refused reader may try again
 
+  // The desk (contract 23)
+  deskWaitSecondsMin: 10,
+  deskWaitSecondsMax: 3600,
+  deskTextCharactersMax: 500,
+  deskReasonCharactersMax: 500,
+  deskNameCharactersMax: 80,
+  deskPresenceMs: 60_000, // time for which a person counts as present after a request
+
   // Tools (contract 13)
   toolCallsMax: 8, // tool calls of a round that are sent
   toolCallsTaken: 64, // tool calls of a round that are read

@@ -77,7 +77,7 @@ export const reaches = (grant: Grant, workspaceId: string | null): boolean =>
   grant.workspaceId === null || grant.workspaceId === workspaceId;
 
 /** The actors that make up a conversation. */
-const conversations: readonly string[] = ['session', 'turn', 'call', 'reply', 'socket', 'visitor'];
+const conversations: readonly string[] = ['session', 'attendance', 'turn', 'call', 'reply', 'socket', 'visitor'];
 
 /** Whether the live view shows a person the actors of a kind. */
 export const showsLive = (grant: Grant, kind: string): boolean =>

@@ -5,7 +5,10 @@
 import { indexAfter } from './text.ts';
 
 /** Values that every session has. */
-const facts = ['channel', 'date', 'time', 'weekday', 'assistant.name', 'session.id'] as const;
+const sessionFacts = ['channel', 'date', 'time', 'weekday', 'assistant.name', 'session.id'] as const;
+/** Values that the notes of the desk have besides: the person who joins or leaves. */
+export const personFacts = ['person.name'] as const;
+const facts = [...sessionFacts, ...personFacts];
 export type Fact = (typeof facts)[number];
 
 export type Variable = {
@@ -72,18 +75,24 @@ function parseVariable(inside: string): Variable | null {
 
 /**
  * Whether each variable has a value in every session: `metadata` needs a default, and `visitor` does unless the field
- * is required.
+ * is required. `moreFacts`: further facts that the text may name.
  */
-export function isTemplate(text: string | null, visitorFields: readonly VisitorField[]): boolean {
+export function isTemplate(
+  text: string | null,
+  visitorFields: readonly VisitorField[],
+  moreFacts: readonly Fact[] = [],
+): boolean {
   const parts = parseTemplate(text ?? '');
+  const known: readonly Fact[] = [...sessionFacts, ...moreFacts];
   return (
     parts !== null &&
     parts.every(
       (part) =>
         typeof part === 'string' ||
-        part.of === 'facts' ||
-        part.fallback !== null ||
-        (part.of === 'visitor' && visitorFields.some(({ name, required }) => required && name === part.name)),
+        (part.of === 'facts'
+          ? known.includes(part.name)
+          : part.fallback !== null ||
+            (part.of === 'visitor' && visitorFields.some(({ name, required }) => required && name === part.name))),
     )
   );
 }

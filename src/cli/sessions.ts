@@ -1,7 +1,7 @@
 /** `parley sessions` */
 import { Option, type Command } from 'commander';
 import { Parley } from '../client/parley.ts';
-import type { List, Message, Session, SessionEvent } from '../client/types.ts';
+import type { Attendance, List, Message, Session, SessionEvent } from '../client/types.ts';
 import { wholeNumber } from './arguments.ts';
 import {
   addConnectionOptions,
@@ -80,9 +80,13 @@ const follow =
         print(io, options.json ? JSON.stringify({ number: events.cursor, ...event }) : renderEvent(event));
     });
 
+const renderAttendance = ({ state, person }: Attendance): string =>
+  state === 'waiting' ? 'waits for a person' : `${person?.name ?? 'the assistant'} answers`;
+
 function renderEvent(event: SessionEvent): string {
   if (event.type === 'message.created') return renderMessage(event.message);
   if (event.type === 'turn.started') return `turn ${event.turn_id} started`;
+  if (event.type === 'attendance.changed') return renderAttendance(event.attendance);
   return event.type === 'turn.ended' ? `turn ${event.turn_id} ${event.status}` : `session ${event.status}`;
 }
 

@@ -208,6 +208,9 @@ function chunksAt(
       return [...(event.tool_calls ?? []).flatMap(asked), { type: 'finish-step' }, { type: 'finish' }];
     case 'turn.aborted':
       return [{ type: 'abort' }];
+    // A person answers later, in the session's own stream.
+    case 'message.accepted':
+      return [{ type: 'start' }, { type: 'finish' }];
   }
 }
 

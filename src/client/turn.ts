@@ -1,6 +1,6 @@
 /** A turn's reply as it streams, over cuts of the connection: each character once, then one end. */
 import { ConnectionError, TurnFailedError, categoryOf } from './failure.ts';
-import { mustBe, parseJson, strange } from './http.ts';
+import { mustBe, parseJson } from './http.ts';
 import type { Patience } from './patience.ts';
 import type { CallOptions, OnceOptions, Requester } from './requester.ts';
 import { EventReader, type ServerEvent } from './stream.ts';
@@ -16,6 +16,7 @@ export interface TurnOptions extends CallOptions {
  * iteration continues from `cursor`; `abort()` stops the turn. One iteration at a time.
  */
 export class Turn implements AsyncIterable<TurnEvent> {
+  /** Empty for a message that was accepted for a person. */
   readonly id: string;
   readonly sessionId: string;
   /** The id of this object's first request; null before it was answered. */
@@ -147,8 +148,8 @@ export class Turn implements AsyncIterable<TurnEvent> {
 }
 
 const eventStream = { accept: 'text/event-stream' };
-const ends = /^(turn\.(comple|abor)ted|error)$/;
-const events = /^(turn\.(star|comple|abor)ted|tool\.(started|ended)|message\.delta)$/;
+const ends = /^(turn\.(comple|abor)ted|message\.accepted|error)$/;
+const events = /^(turn\.(star|comple|abor)ted|tool\.(started|ended)|message\.(delta|accepted))$/;
 
 /** Returns null for data that is no JSON object, which no turn's event is. */
 function fieldsOf({ data }: ServerEvent): Record<string, unknown> | null {
@@ -221,9 +222,9 @@ export function sendMessage(
     ...options,
   } as const;
   return requester.runOnce(call, idempotencyKey, async (answer) => {
-    const id = answer.response.headers.get('x-turn-id');
+    // A message that is accepted for a person has no turn.
+    const id = answer.response.headers.get('x-turn-id') ?? '';
     await mustBe(answer, 'text/event-stream');
-    if (id === null) throw strange(answer);
     return new Turn(requester, sessionId, id, options, new EventReader(answer, requester.options));
   });
 }

@@ -21,6 +21,7 @@ export type ErrorCode =
   | 'invalid_token'
   | 'assistant_not_permitted'
   | 'role_not_permitted'
+  | 'session_taken'
   | 'route_not_found'
   | 'assistant_not_found'
   | 'version_not_found'
@@ -94,6 +95,7 @@ export interface Session {
   max_call_seconds: number;
   /** The number of the assistant's version that answers; null in a trial of the console. */
   assistant_version: number | null;
+  attendance: Attendance;
   created_at: number;
   expires_at: number;
   ended_at: number | null;
@@ -108,6 +110,13 @@ export interface NewSession {
 /** A session of a link's visitor: of the link's own assistant. */
 export type NewVisitorSession = Omit<NewSession, 'assistant_id'>;
 
+/** The party that answers the visitor of a session. */
+export interface Attendance {
+  state: 'assistant' | 'waiting' | 'person';
+  since: number;
+  person: { name: string } | null;
+}
+
 /** The public description of a link's assistant. */
 export interface Link {
   object: 'link';
@@ -121,6 +130,8 @@ export interface Link {
   status: 'open' | 'closed';
   /** Whether visitors can rate replies. */
   feedback: boolean;
+  /** Whether visitors can ask for a person. */
+  desk: boolean;
   /** Code points that a message has at most. */
   message_characters_max: number;
 }
@@ -133,7 +144,8 @@ export interface Visitor {
   expires_at: number;
 }
 
-export type StopReason = 'end' | 'length' | 'aborted' | 'error' | 'expired' | 'tool_calls';
+/** `taken`: a person has taken the session. */
+export type StopReason = 'end' | 'length' | 'aborted' | 'error' | 'expired' | 'tool_calls' | 'taken';
 
 /** A call that waits for `tool_results`; the next message declines it. */
 export interface PendingToolCall {
@@ -206,7 +218,9 @@ export interface Message {
   id: string;
   object: 'message';
   turn_id: string | null;
-  role: 'user' | 'assistant';
+  role: 'user' | 'assistant' | 'person' | 'notice';
+  /** The person who wrote it; absent in messages of other roles. */
+  by?: { name: string };
   content: string;
   status: 'completed' | 'partial' | 'streaming';
   stop_reason: StopReason | null;
@@ -239,6 +253,8 @@ export interface UsageCounts {
   cached_input_tokens: number;
   feedback_up: number;
   feedback_down: number;
+  person_messages: number;
+  handovers: number;
 }
 
 export interface Usage {
@@ -376,11 +392,14 @@ export type TurnEvent =
       tool_calls?: PendingToolCall[];
       usage: { input_tokens: number; output_tokens: number; cached_input_tokens: number };
     }
-  | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' };
+  | { type: 'turn.aborted'; turn_id: string; message_id: string; stop_reason: 'aborted' | 'taken' }
+  /** A person answers: no turn begins. */
+  | { type: 'message.accepted'; message_id: string };
 
 /** An event of a session: its number is the `cursor` of the iteration. */
 export type SessionEvent =
   | { type: 'message.created'; message: Message }
   | { type: 'turn.started'; turn_id: string; message_id: string }
   | { type: 'turn.ended'; turn_id: string; status: 'completed' | 'aborted' | 'failed' }
+  | { type: 'attendance.changed'; attendance: Attendance }
   | { type: 'session.ended'; status: 'ended' | 'expired' };

@@ -11,7 +11,7 @@ import { abortOnLeave, forget, openAdapterSession, logText, whenSealed } from '.
 import type { Principal } from './principal.ts';
 import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
-import { converse, type FoundTurn } from './turns.ts';
+import { converse, turnOf, type FoundTurn } from './turns.ts';
 
 export interface Question {
   readonly assistant: AssistantActor;
@@ -64,10 +64,12 @@ export async function ask(
       : await sessionOf(principal, question.sessionId, assistant, services);
   let turn: FoundTurn;
   try {
-    ({ turn } = await converse(
-      principal,
-      { sessionId: session.id, text: message, additions: settings, remember: null, requestId, span },
-      services,
+    ({ turn } = turnOf(
+      await converse(
+        principal,
+        { sessionId: session.id, text: message, additions: settings, remember: null, requestId, span },
+        services,
+      ),
     ));
   } catch (error) {
     if (question.sessionId === null) await forget(principal, session, null, requestId, services);

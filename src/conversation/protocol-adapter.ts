@@ -22,7 +22,7 @@ import { answeringOf, keyOf, mayUse } from './access-checks.ts';
 import { sessionView } from './views.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
-import { abortTurn, converse, type FoundTurn, type SentMessage } from './turns.ts';
+import { abortTurn, converse, turnOf, type FoundTurn, type SentMessage } from './turns.ts';
 
 /**
  * The assistant that a client calls its model. Throws 404 `model_not_found` for one that is unknown or not on the key's
@@ -111,6 +111,7 @@ export async function openAdapterSession(
       assistantId: assistant.record.id,
       channel,
       keyId: keyOf(principal),
+      isForeign: true,
       visitor: {},
       metadata: {},
       maxCallSeconds: answering.maxCallSeconds,
@@ -298,7 +299,9 @@ async function converseIn(
     requestId,
     span,
   };
-  const { turn, replayed } = await underNames({ tool_results: 'messages' }, () => converse(principal, sent, services));
+  const { turn, replayed } = await underNames({ tool_results: 'messages' }, () =>
+    converse(principal, sent, services),
+  ).then(turnOf);
   return {
     session,
     turn,

@@ -19,7 +19,7 @@ import type { Idempotency } from './idempotency.ts';
 import type { Principal } from './principal.ts';
 import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
-import { converse, type SentMessage } from './turns.ts';
+import { converse, turnOf, type SentMessage } from './turns.ts';
 
 /**
  * The facts of a response that its turn does not have. They are stored as an idempotency record, under the turn's id.
@@ -175,7 +175,7 @@ async function respondIn(
     requestId,
     span,
   };
-  const { turn, replayed } = await underNames(fieldNames, () => converse(principal, sent, services));
+  const { turn, replayed } = await underNames(fieldNames, () => converse(principal, sent, services)).then(turnOf);
   return {
     session,
     turn,

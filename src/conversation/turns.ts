@@ -61,11 +61,31 @@ export interface AnsweringTurn {
   readonly replayed: boolean;
 }
 
+/** A message that was accepted for a person (contract 23): no turn answers it. */
+export interface AcceptedMessage {
+  readonly acceptedId: string;
+  readonly replayed: boolean;
+}
+
+/** The result of an earlier request, if it was accepted for a person; null if a turn answered it. */
+const acceptedBefore = (resultId: string): AcceptedMessage | null =>
+  resultId.startsWith('msg_') ? { acceptedId: resultId, replayed: true } : null;
+
+/** The turn of a caller whose sessions are never at the desk. Throws 409 `session_taken` for any other session. */
+export function turnOf<Answer extends AnsweringTurn>(answer: Answer | AcceptedMessage): Answer {
+  if ('acceptedId' in answer) throw new Failure('session_taken');
+  return answer;
+}
+
 /**
  * Begins a turn with the message, or joins the turn that an earlier request with the same key began. Resolves once the
- * provider has begun to answer; throws every failure before that (contract 3, 6 to 9).
+ * provider has begun to answer, or the message is accepted for a person; throws every failure before that (contract 3, 6 to 9).
  */
-export async function converse(principal: Principal, sent: SentMessage, services: Services): Promise<AnsweringTurn> {
+export async function converse(
+  principal: Principal,
+  sent: SentMessage,
+  services: Services,
+): Promise<AnsweringTurn | AcceptedMessage> {
   const { host, clock } = services;
   // The session is not read first on a shared store: the step that begins the turn is compared with the stored session
   // in any case.
@@ -83,6 +103,9 @@ export async function converse(principal: Principal, sent: SentMessage, services
       host.assistants.doubt(session.record.assistantId);
       continue;
     }
+    if (started.kind === 'accepted') return { acceptedId: started.messageId, replayed: false };
+    const accepted = acceptedBefore(started.remembered.resultId);
+    if (accepted !== null) return accepted;
     const joined = await join(session, started.remembered.resultId, services);
     if (joined !== null) return { turn: linked(joined, sent.span), replayed: true };
   }
@@ -97,10 +120,12 @@ async function joinOnly(
   principal: Principal,
   { sessionId, remember, span }: SentMessage,
   services: Services,
-): Promise<AnsweringTurn> {
+): Promise<AnsweringTurn | AcceptedMessage> {
   const actor = await reachActor(principal, sessionId, services);
   const earlier =
     remember && (await actor.mailbox.post(() => services.host.sessions.earlier(principal.workspaceId, remember)));
+  const accepted = earlier && acceptedBefore(earlier.resultId);
+  if (accepted) return accepted;
   const joined = earlier && (await join(actor, earlier.resultId, services));
   if (joined) return { turn: linked(joined, span), replayed: true };
   throw services.draining ? refusedByDrain() : new Failure('assistant_not_found');

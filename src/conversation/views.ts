@@ -13,7 +13,9 @@ import { isVisitorChannel } from '../host/visitors.ts';
 import type { Voice } from '../providers/voice.ts';
 import type {
   Assistant,
+  AttendanceChange,
   Credential,
+  DeskSettings,
   Key,
   KeyStanding,
   LinkSettings,
@@ -31,6 +33,7 @@ import type {
   Workspace,
 } from '../store/store.ts';
 import { linkLimitNames } from '../base/link-limits.ts';
+import { attendanceOf, defaultDesk } from '../store/records/attendance.ts';
 import { signedVisitorId } from '../store/records/link.ts';
 
 export const assistantView = (assistant: AnsweringAssistant) => ({
@@ -61,6 +64,7 @@ export const consoleAssistantView = (assistant: Assistant) => ({
     identity: assistant.link.identity === undefined ? null : { created_at: assistant.link.identity.createdAt },
     identity_required: assistant.link.identityRequired ?? false,
   },
+  desk: deskView(assistant.desk ?? defaultDesk),
   alias: assistant.alias ?? null,
   session_policy: assistant.sessionPolicy ?? 'pin',
 });
@@ -80,6 +84,12 @@ export const candidateView = ({ release }: Pick<Assistant, 'release'>) => {
     }
   );
 };
+const deskView = ({ enabled, waitSeconds, whileWaiting, texts }: DeskSettings) => ({
+  enabled,
+  wait_seconds: waitSeconds,
+  while_waiting: whileWaiting,
+  texts,
+});
 
 export const voiceView = ({ id, name, language, sampleRate }: Voice) => ({
   id,
@@ -129,11 +139,19 @@ export function sessionView(session: Session, nowMs: number, channel: Session['c
     metadata: session.metadata,
     max_call_seconds: session.maxCallSeconds,
     assistant_version: versionOfSession(session),
+    attendance: attendanceView(attendanceOf(session, nowMs)),
     created_at: session.createdAt,
     expires_at: session.expiresAt,
     ended_at: expired ? session.expiresAt : endedAt,
   };
 }
+
+/** The party that answers, with the name of a person. */
+export const attendanceView = ({ state, since, name }: AttendanceChange) => ({
+  state,
+  since,
+  person: name === null ? null : { name },
+});
 
 /** Only clients of OpenAI's API see a provider's filter (contract 7 and 14). */
 const shownReason = (reason: StopReason | null): Exclude<StopReason, 'content_filter'> | null =>
@@ -214,6 +232,7 @@ export const messageView = (message: Message, channel: Channel = 'api') => ({
   object: 'message',
   turn_id: message.turnId,
   role: message.role,
+  ...(message.by !== undefined && { by: { name: message.by.name } }),
   content: message.content,
   status: message.status,
   stop_reason: shownReason(message.stopReason),
@@ -244,6 +263,8 @@ export const usageCountsView = (counts: UsageCounts) => ({
   cached_input_tokens: counts.cachedInputTokens,
   feedback_up: counts.feedbackUp,
   feedback_down: counts.feedbackDown,
+  person_messages: counts.personMessages,
+  handovers: counts.handovers,
 });
 
 export const workspaceView = (workspace: Workspace) => ({

@@ -1,6 +1,7 @@
 /**
  * A session's actor: its record, machine and mailbox, the turn in flight, and how a move of the session is committed.
  */
+import type { AttendanceContext } from '../../machines/attendance.ts';
 import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import type { Timer } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
@@ -192,6 +193,8 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
     // The session may have ended with its turn still running: the end was stored, but the store's answer was lost.
     const reason = stopsWith[this.machine.state];
     if (reason !== undefined) void this.runner?.stop(reason);
+    else if (this.runner !== null && silencedTurnOf(stored.record) === this.runner.turnId)
+      void this.runner.stop('taken');
   }
 
   passivated(): void {
@@ -200,5 +203,9 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
     this.#parts.inspector.life('passivated', this.identity, this.machine);
   }
 }
+
+/** The turn that a person's take has silenced; null without one. */
+const silencedTurnOf = ({ attendance }: Session): string | null =>
+  (attendance?.context as AttendanceContext | undefined)?.silencedTurnId ?? null;
 
 const stopsWith: Readonly<Record<string, StopRequest>> = { ended: 'aborted', expired: 'expired' };

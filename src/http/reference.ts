@@ -12,6 +12,7 @@ import { protocols } from './reference/protocols.ts';
 import { openai } from './reference/openai.ts';
 import { machines } from './reference/machines.ts';
 import { assistants, sessions, turns, usage } from './reference/conversations.ts';
+import { attendance } from './reference/attendance.ts';
 import { desk, load } from './reference/desk.ts';
 import type { Area, OperationEntry } from './reference/entry.ts';
 import { ids, settings, slug } from './reference/examples.ts';
@@ -48,6 +49,7 @@ export const areas: readonly Area[] = [
   webhooks,
   conversations,
   desk,
+  attendance,
   erasures,
   histories,
   load,

@@ -6,6 +6,7 @@ import { importUnfinished } from './dump.ts';
 import type { DumpProgress } from './dump.ts';
 import { EmbeddedBudgets } from './embedded/budgets.ts';
 import { EmbeddedCatalog } from './embedded/catalog.ts';
+import { EmbeddedDesk } from './embedded/desk.ts';
 import { EmbeddedErasures } from './embedded/erasures.ts';
 import { Flights } from './embedded/flights.ts';
 import { EmbeddedHistory } from './embedded/history.ts';
@@ -29,6 +30,7 @@ export class EmbeddedStore implements Store {
   readonly catalog: EmbeddedCatalog;
   readonly sessions: EmbeddedSessions;
   readonly turns: EmbeddedTurns;
+  readonly desk: EmbeddedDesk;
   readonly limits: EmbeddedLimits;
   readonly usage: UsageBook;
   readonly requests: Memories;
@@ -71,6 +73,15 @@ export class EmbeddedStore implements Store {
       this.webhooks,
       releases,
     );
+    this.desk = new EmbeddedDesk({
+      batcher: this.#batcher,
+      flights: this.#flights,
+      memories: this.requests,
+      usage: this.usage,
+      limits: this.limits,
+      webhooks: this.webhooks,
+      notices: this.#notices,
+    });
     this.erasures = new EmbeddedErasures(this.#batcher, {
       flights: this.#flights,
       memories: this.requests,

@@ -31,6 +31,7 @@ const watchedSteps: readonly StepName[] = [
   'renewTurn',
   'stepTurn',
   'rateTurn',
+  'attendSession',
   'confirm',
   'beginErasure',
   'eraseSession',

@@ -4,6 +4,7 @@
  */
 import type { Grant, Role } from '../base/roles.ts';
 import { aliasKey } from '../base/text.ts';
+import type { AttendanceChange, Attendant, DeskSettings } from './records/attendance.ts';
 import type { AuditedStep, AuditEntry, AuditPlace } from './records/audit.ts';
 import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';
 import type { LinkSettings, SessionLink, TurnLink } from './records/link.ts';
@@ -12,6 +13,7 @@ import type { VersionedSettings } from './records/settings.ts';
 import type { AssistantVersion, Release } from './records/versions.ts';
 import type { Webhook } from './records/webhooks.ts';
 
+export type * from './records/attendance.ts';
 export type * from './records/audit.ts';
 export type * from './records/key-limits.ts';
 export type * from './records/link.ts';
@@ -114,6 +116,8 @@ export interface Assistant extends VersionedSettings {
   readonly description: string | null;
   readonly channels: { readonly voice: boolean; readonly link: boolean; readonly widget: boolean };
   readonly link: LinkSettings | null;
+  /** The desk, where people answer (contract 23). Absent in rows of versions without it: closed. */
+  readonly desk?: DeskSettings;
   /** The assistant's name for clients of other protocols (contract 14). Absent in rows of versions without one. */
   readonly alias?: string | null;
   /** Null before its first version. Absent in rows of builds without versions, until their first change. */
@@ -237,15 +241,19 @@ export interface Session {
   readonly eventCount?: number;
   /** Numbers that have no event, because their turns were withdrawn after another had begun. Absent without any. */
   readonly withdrawnEvents?: readonly { readonly from: number; readonly count: number }[];
+  /** A client of another protocol holds the conversation (contract 14 and 15): it is never at the desk. */
+  readonly isForeign?: true;
+  /** The attendance machine: who answers (contract 23). Absent while nobody has asked for a person or taken it. */
+  readonly attendance?: Snapshot;
 }
 
 /** `content_filter` is for clients of OpenAI's API; other clients get `end`. */
-export type StopReason = 'end' | 'length' | 'content_filter' | 'aborted' | 'error' | 'expired' | 'tool_calls';
+export type StopReason = 'end' | 'length' | 'content_filter' | 'aborted' | 'error' | 'expired' | 'tool_calls' | 'taken';
 
 export interface Message {
   readonly id: string;
   readonly turnId: string | null;
-  readonly role: 'user' | 'assistant';
+  readonly role: 'user' | 'assistant' | 'person' | 'notice';
   readonly content: string;
   readonly status: 'completed' | 'partial' | 'streaming';
   readonly stopReason: StopReason | null;
@@ -261,6 +269,15 @@ export interface Message {
   readonly feedback?: Feedback;
   /** The visitor who wrote it, if the site has signed who that is (contract 23). Absent for everybody else. */
   readonly visitorId?: string;
+  /** The person of the desk who wrote it (contract 23). Absent in other messages. */
+  readonly by?: Attendant;
+  /** The change of who answers; its note is the content, which is empty without one. Absent in other messages. */
+  readonly attendance?: AttendanceChange;
+  /**
+   * The number of its first event in the session, of a message outside of a turn. Absent in messages of turns and of the
+   * step that created the session.
+   */
+  readonly sequence?: number;
 }
 
 /** A rating of the reply of a turn (contract 19). */

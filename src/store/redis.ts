@@ -12,6 +12,7 @@ import { RedisBudgets } from './redis/budgets.ts';
 import { RedisCatalog } from './redis/catalog.ts';
 import { DueWorkspaces } from './redis/due-workspaces.ts';
 import { Eviction } from './redis/eviction.ts';
+import { RedisDesk } from './redis/desk.ts';
 import { RedisErasures } from './redis/erasures.ts';
 import { RedisHistory } from './redis/history.ts';
 import { refuseUnfinished } from './redis/importing.ts';
@@ -60,6 +61,7 @@ export class RedisStore implements Store {
   readonly catalog: RedisCatalog;
   readonly sessions: RedisSessions;
   readonly turns: RedisTurns;
+  readonly desk: RedisDesk;
   readonly limits: RedisLimits;
   readonly usage: RedisUsage;
   readonly requests: RedisRequests;
@@ -112,6 +114,7 @@ export class RedisStore implements Store {
     this.sessions = new RedisSessions(link, roots, registry, ids, due);
     const orphans = new RedisOrphans(link, roots, clock, turning);
     this.turns = new RedisTurns(link, roots, [registry, turning], orphans, due, clock, time);
+    this.desk = new RedisDesk(link, roots, new Registry(link, roots, clock, 'attended'), orphans, ids);
     this.#budgets = new RedisBudgets(link, roots, clock, ids);
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);

@@ -84,6 +84,8 @@ export const sessionShape = new RecordShape(
     'eventCount',
     'withdrawnEvents',
     'recalls',
+    'attendance',
+    'isForeign',
   ],
 );
 const model = new RecordShape('provider', 'name', 'fallback');
@@ -124,6 +126,9 @@ const message = new RecordShape(
   'toolCalls',
   'assistantVersion',
   'visitorId',
+  'by',
+  'attendance',
+  'sequence',
 );
 
 const moves = new RecordShape('begun', 'ended');

@@ -12,6 +12,7 @@
  */
 import type { CatalogKind } from './records.ts';
 import type { Catalog } from './parts/catalog.ts';
+import type { DeskStore } from './parts/desk.ts';
 import type { ErasureStore } from './parts/erasures.ts';
 import type { HistoryStore } from './parts/history.ts';
 import type { LimitStore } from './parts/limits.ts';
@@ -23,6 +24,7 @@ import type { ExaminedDelivery, WebhookStore } from './parts/webhooks.ts';
 
 export type * from './records.ts';
 export type * from './parts/catalog.ts';
+export type * from './parts/desk.ts';
 export type * from './parts/erasures.ts';
 export type * from './parts/history.ts';
 export type * from './parts/limits.ts';
@@ -80,6 +82,7 @@ export interface Store {
   readonly catalog: Catalog;
   readonly sessions: SessionStore;
   readonly turns: TurnStore;
+  readonly desk: DeskStore;
   readonly limits: LimitStore;
   readonly usage: UsageStore;
   readonly requests: RequestStore;

@@ -19,6 +19,8 @@ export const usageFields = [
   'cachedInputTokens',
   'feedbackUp',
   'feedbackDown',
+  'personMessages',
+  'handovers',
 ] as const satisfies readonly (keyof UsageCounts)[];
 
 export type Grain = 'second' | 'hour';

@@ -4,6 +4,7 @@ import { timedId } from '../base/ids.ts';
 import type { WebhookEvent } from '../base/webhook-events.ts';
 import type { Session, Turn } from './store.ts';
 import { part } from './key-parts.ts';
+import { attendanceOf } from './records/attendance.ts';
 
 /** The part of a delivery that is the same for every webhook. */
 export interface StoredEvent {
@@ -34,10 +35,27 @@ export function sessionEvent(session: Session, atMs: number): StoredEvent | null
   return { type, body };
 }
 
+const attendanceEvents = {
+  waiting: 'session.waiting',
+  person: 'session.taken',
+  assistant: 'session.returned',
+} as const;
+
+/** The event of a session whose attendance moves; null for a trial. */
+export function attendanceEvent(session: Session, atMs: number): StoredEvent | null {
+  if (session.channel === 'console') return null;
+  const { state, name } = attendanceOf(session, atMs);
+  const type = attendanceEvents[state];
+  const body = bodyOf(session, type, null, atMs, { turn_id: null, status: state, error_code: null, person: name });
+  return { type, body };
+}
+
 interface End {
   readonly turn_id: string | null;
   readonly status: string;
   readonly error_code: string | null;
+  /** The name of the person who has the session; only of the desk's events. */
+  readonly person?: string | null;
 }
 
 const bodyOf = (
@@ -45,12 +63,12 @@ const bodyOf = (
   type: WebhookEvent,
   endedAt: number | null,
   atMs: number,
-  { turn_id, status, error_code }: End,
+  { turn_id, status, error_code, person }: End,
 ): string =>
   `{"type":"${type}","timestamp":"${timeOf(endedAt === null ? atMs : endedAt * 1000)}","data":{` +
   `"session_id":${JSON.stringify(id)},"assistant_id":${JSON.stringify(assistantId)},` +
   `"turn_id":${JSON.stringify(turn_id)},"channel":"${channel}","status":"${status}",` +
-  `"error_code":${JSON.stringify(error_code)},"metadata":${JSON.stringify(metadata)}}}`;
+  `"error_code":${JSON.stringify(error_code)},${person === undefined ? '' : `"person":${JSON.stringify(person)},`}"metadata":${JSON.stringify(metadata)}}}`;
 
 let lastTime = { atMs: NaN, text: '' };
 

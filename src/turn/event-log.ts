@@ -81,7 +81,7 @@ export function causeOf(type: TurnEvent['type'], ending: TurnEnding | null, chat
   if (type === 'stop') return stop;
   if (ofItself.has(type)) return nobody;
   if (ending === null || completions.has(ending) || ending === 'provider' || ending === 'voice') return chat;
-  return ending === 'aborted' ? stop : nobody;
+  return ending === 'aborted' || ending === 'taken' ? stop : nobody;
 }
 
 const unwatched = new Inspector();

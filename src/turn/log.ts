@@ -19,7 +19,7 @@ export type TurnEnd =
       cut?: AnswerCut;
       pending?: readonly PendingCall[];
     }
-  | { type: 'aborted' }
+  | { type: 'aborted'; isTaken?: true }
   | { type: 'failed'; errorCode: string };
 
 /** The tool calls of a turn's end that wait for the caller. */
@@ -35,9 +35,13 @@ export function terminalOf(turn: Turn, calls: readonly ToolCall[] = []): TurnEnd
   if (turn.status === 'completed') {
     return completedEnd(turn, turn.stopReason, calls);
   }
-  if (turn.status === 'aborted') return { type: 'aborted' };
+  if (turn.status === 'aborted') return abortedEnd(turn.stopReason);
   return { type: 'failed', errorCode: turn.errorCode ?? 'api_error' };
 }
+
+/** The end of an aborted turn: on request, or because a person has taken the session. */
+export const abortedEnd = (stopReason: StopReason | null): TurnEnd =>
+  stopReason === 'taken' ? { type: 'aborted', isTaken: true } : { type: 'aborted' };
 
 /** The end of a completed turn. `calls`: the tool calls of its message. */
 export function completedEnd(

@@ -3,7 +3,7 @@ import { sessionKind, type SessionEvent, type SessionOutcome } from '../../machi
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens } from '../providers/model.ts';
-import { cutHistory } from '../providers/model/history.ts';
+import { cutHistory, modelMessages } from '../providers/model/history.ts';
 import { firstIndexOf } from '../store/records.ts';
 import {
   StoreUnavailable,
@@ -39,6 +39,7 @@ import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
  */
 const endings = {
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
+  taken: { status: 'aborted', stopReason: 'taken', errorCode: null },
   ended: { status: 'aborted', stopReason: 'aborted', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   died: { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
@@ -116,7 +117,7 @@ async function seizeAndSeal(
     charactersMax + limits.frontBodyBytesMax,
     messagesMax + 1,
   );
-  const inputTokens = estimateInputTokens(cutHistory(messages, tokensMax).messages);
+  const inputTokens = estimateInputTokens(cutHistory(modelMessages(messages), tokensMax).messages);
   // The owner of a turn that a call had requested early has shown it to nobody.
   const hidden = turn.spoken === true && (await store.turns.outputAfter(place, 0)) === null;
   const calls = await callsLeft(store, place, turn, nowMs);
@@ -213,8 +214,10 @@ async function seal(
   const move = moveOf(decision, stored.version + 1, nowMs, nobody, moved.machine);
   const basis = { version: stored.version, mark: stored.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
+    // Messages of the desk may follow the turn's.
+    const isLast = moved.messageCount === turn.messageIndex + 1;
     const { session: record, ...settled } = withdrawalSettlement(
-      { ...moved, messageCount: firstIndexOf(turn), ...withoutEvents(moved, turn, true) },
+      { ...moved, ...(isLast && { messageCount: firstIndexOf(turn) }), ...withoutEvents(moved, turn, isLast) },
       turn,
     );
     const step = {

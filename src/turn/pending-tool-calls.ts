@@ -76,6 +76,13 @@ export async function answeredCalls(
   return { calls: { index: pending.index, ids, approved }, message: { ...message, toolCalls } };
 }
 
+/** The message whose tool calls wait, with each of them declined; null without one. */
+export async function declinedCalls(store: Store, session: Session, nowMs: number): Promise<AmendedMessage | null> {
+  const declining = { model: { tools: { admitApproved: () => null } } };
+  const declined = await answeredCalls(store, session, declining as unknown as Answering, nowMs);
+  return declined && { index: declined.calls.index, message: declined.message };
+}
+
 async function answered(
   call: ToolCall,
   answer: CallAnswer | undefined,

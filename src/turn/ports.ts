@@ -23,12 +23,12 @@ import type { Clock } from '../base/clock.ts';
 import type { Approved } from './pending-tool-calls.ts';
 import type { LeaseEvents } from './lease.ts';
 import type { Pace } from './pace.ts';
-import { completedEnd, type TurnEnd, type TurnLog } from './log.ts';
+import { abortedEnd, completedEnd, type TurnEnd, type TurnLog } from './log.ts';
 
 /** The result of a turn (contract 6). Time limit, output limit, drain and store faults are ours: `api_error`. */
 export type TurnResult =
   | { status: 'completed'; stopReason: 'end' | 'length' | 'content_filter' | 'tool_calls'; errorCode: null }
-  | { status: 'aborted'; stopReason: 'aborted'; errorCode: null }
+  | { status: 'aborted'; stopReason: 'aborted' | 'taken'; errorCode: null }
   | { status: 'failed'; stopReason: 'error'; errorCode: 'assistant_unavailable' | 'voice_unavailable' | 'api_error' }
   | { status: 'failed'; stopReason: 'expired'; errorCode: 'session_expired' };
 
@@ -41,6 +41,7 @@ export const results = {
   content_filter: { status: 'completed', stopReason: 'content_filter', errorCode: null },
   tool_calls: { status: 'completed', stopReason: 'tool_calls', errorCode: null },
   aborted: { status: 'aborted', stopReason: 'aborted', errorCode: null },
+  taken: { status: 'aborted', stopReason: 'taken', errorCode: null },
   expired: { status: 'failed', stopReason: 'expired', errorCode: 'session_expired' },
   provider: { status: 'failed', stopReason: 'error', errorCode: 'assistant_unavailable' },
   voice: { status: 'failed', stopReason: 'error', errorCode: 'voice_unavailable' },
@@ -88,10 +89,11 @@ export interface TurnSteps {
    */
   release(points: number): Promise<void>;
   /**
-   * Seals the turn; resolves with the counted tokens. Rejects with a `RangeError` if the store has lost output before
+   * Seals the turn; resolves with the counted tokens, and `isSilenced` if a person has taken the session before: then
+   * the turn is sealed as `taken`, with what was stored until then. Rejects with a `RangeError` if the store has lost output before
    * `tail`.
    */
-  finish(end: EndedTurn): Promise<'fenced' | ModelUsage>;
+  finish(end: EndedTurn): Promise<'fenced' | SealedTokens>;
   /**
    * Undoes the turn and all of it that is stored. Resolves with true once that is done, or with false if the store did
    * not answer; then it is retried in the background. Never rejects.
@@ -107,6 +109,11 @@ export interface TurnSteps {
   noteLeftOut(messages: number): void;
   /** Stops renewing the lease. */
   leave(): void;
+}
+
+/** The tokens of a sealed turn. */
+export interface SealedTokens extends ModelUsage {
+  readonly isSilenced?: true;
 }
 
 /** The end of a turn, to be stored. */
@@ -204,7 +211,7 @@ export function faultOf(error: unknown): TurnFault {
 
 export const terminalFor = (outcome: TurnResult, usage: ModelUsage, calls: readonly ToolCall[]): TurnEnd => {
   if (outcome.status === 'completed') return completedEnd(usage, outcome.stopReason, calls);
-  if (outcome.status === 'aborted') return { type: 'aborted' };
+  if (outcome.status === 'aborted') return abortedEnd(outcome.stopReason);
   return { type: 'failed', errorCode: outcome.errorCode };
 };
 

@@ -21,7 +21,7 @@ import { steadyTime, type Timer } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { SlotListItem } from '../base/slot-list.ts';
 import type { TurnFault } from '../metrics/metrics.ts';
-import type { AnswerCut, ModelStream, ModelFailure, ModelUsage } from '../providers/model.ts';
+import type { AnswerCut, ModelStream, ModelFailure } from '../providers/model.ts';
 import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
 import type { LeaseEvents } from './lease.ts';
@@ -34,6 +34,7 @@ import {
   terminalFor,
   type Begun,
   type Heard,
+  type SealedTokens,
   type TurnFacts,
   type TurnParts,
   type TurnStatus,
@@ -474,7 +475,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     const heard = this.#heard;
     const { calls, counted: usage } = this.#rounds;
     calls?.end(ending === 'tool_calls');
-    let counted: 'fenced' | ModelUsage;
+    let counted: 'fenced' | SealedTokens;
     try {
       counted = await this.#parts.steps.finish({
         result,
@@ -506,11 +507,12 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     }
     if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
     this.#sealedBy = cause;
-    this.#terminal = terminalFor(result, counted, calls?.made ?? []);
+    const { isSilenced = false } = counted;
+    this.#terminal = terminalFor(isSilenced ? results.taken : result, counted, calls?.made ?? []);
     calls?.notifyResults();
-    this.#allStored = !asStored;
+    this.#allStored = !asStored && !isSilenced;
     if (heard !== null) this.log.release(heard.points);
-    this.#send({ type: 'sealed', at: this.#now });
+    this.#send({ type: isSilenced ? 'silenced' : 'sealed', at: this.#now });
   }
 
   async #withdraw(): Promise<void> {

@@ -11,7 +11,8 @@ import { limits } from '../base/limits.ts';
 import { retryMs } from '../base/store-retry.ts';
 import type { SessionFollowers } from '../host/session-followers.ts';
 import { firstIndexOf } from '../store/records.ts';
-import { eventCountOf, numbersOf, shownNumber, storedNumber } from '../store/records/events.ts';
+import { attendanceOf, type AttendanceChange } from '../store/records/attendance.ts';
+import { eventCountOf, eventsOfMessage, numbersOf, shownNumber, storedNumber } from '../store/records/events.ts';
 import { StoreUnavailable, type Message, type Session, type Store, type Turn } from '../store/store.ts';
 import { remoteBegunMs, type RemoteTurns } from './remote-turns.ts';
 import type { Sessions } from './sessions.ts';
@@ -27,6 +28,7 @@ export type SessionEvent = { readonly number: number } & (
   | { readonly type: 'message.created'; readonly message: Message }
   | { readonly type: 'turn.started'; readonly turn: Turn }
   | { readonly type: 'turn.ended'; readonly turn: Turn }
+  | { readonly type: 'attendance.changed'; readonly attendance: AttendanceChange }
   | { readonly type: 'session.ended'; readonly status: 'ended' | 'expired' }
 );
 
@@ -116,7 +118,7 @@ export class SessionReader {
     const isOver = endOf(session) !== null;
     const active = await this.#activeTurn(session);
     const newest = active === null ? eventCountOf(session) : beforeEnd(active);
-    const end = shownNumber(session, newest) + (isOver ? 1 : 0);
+    const end = shownNumber(session, newest) + (isOver ? endEvents(session) : 0);
     if (after !== null && after > end) return 'beyond';
     if (isOver && (after ?? end) === end) return 'over';
     this.#position = after ?? Math.min(end, await this.#certainEnd(session));
@@ -134,7 +136,8 @@ export class SessionReader {
       let waitMs: number = pollMs;
       try {
         const session = await this.#read();
-        if (session === null || this.#position > shownNumber(session, eventCountOf(session)) + 1) return null;
+        if (session === null || this.#position > shownNumber(session, eventCountOf(session)) + endEvents(session))
+          return null;
         const from = this.#index;
         const events = await this.#collect(session);
         if (events.length > 0) {
@@ -298,7 +301,8 @@ export class SessionReader {
       // A turn that was withdrawn meanwhile: reading from an earlier message only takes longer.
       if (message === undefined || (message.turnId !== null && turn === null)) return low;
       const first = turn === null ? guess : firstIndexOf(turn);
-      const { from, count } = turn === null ? { from: guess + 1, count: 1 } : numbersOf(turn);
+      const { from, count } =
+        turn === null ? { from: message.sequence ?? guess + 1, count: eventsOfMessage(message) } : numbersOf(turn);
       if (wanted < from) [high, highNumber] = [first, from];
       else if (wanted < from + count) return first;
       else [low, lowNumber] = [(turn?.messageIndex ?? first) + 1, from + count];
@@ -318,7 +322,9 @@ export class SessionReader {
     for (const message of items) {
       const { turnId } = message;
       if (turnId === null) {
-        add({ number: ++this.#index, type: 'message.created', message });
+        // After a withdrawn turn the index is larger: then messages are read again, and left out by their numbers.
+        this.#index++;
+        addAlone(message, message.sequence ?? this.#index, add);
         continue;
       }
       if (turn?.id !== turnId) turn = await this.#turn(turnId);
@@ -327,7 +333,15 @@ export class SessionReader {
     }
     const status = endOf(session);
     if (status === null || next !== null) return events;
-    add({ number: eventCountOf(session) + 1, type: 'session.ended', status });
+    const last = eventCountOf(session) + endEvents(session);
+    // The end of the session ends its attendance.
+    if (isAttended(session))
+      add({
+        number: last - 1,
+        type: 'attendance.changed',
+        attendance: attendanceOf(session, this.#parts.clock.now()),
+      });
+    add({ number: last, type: 'session.ended', status });
     this.#hasEnded = true;
     return events;
   }
@@ -365,6 +379,19 @@ export class SessionReader {
 }
 
 const none: readonly SessionEvent[] = [];
+
+const isAttended = ({ attendance }: Session): boolean => attendance !== undefined && attendance.state !== 'assistant';
+
+/** Number of the events of a session's end. */
+const endEvents = (session: Session): number => (isAttended(session) ? 2 : 1);
+
+/** Adds the events of a message outside of a turn, from a number on. */
+function addAlone(message: Message, from: number, add: (event: SessionEvent) => void): void {
+  const { attendance, content } = message;
+  if (attendance !== undefined) add({ number: from, type: 'attendance.changed', attendance });
+  if (attendance === undefined || content !== '')
+    add({ number: from + (attendance === undefined ? 0 : 1), type: 'message.created', message });
+}
 
 /** The number of a turn's last event before its end. */
 function beforeEnd(turn: Turn): number {

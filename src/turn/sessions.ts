@@ -57,6 +57,8 @@ export interface NewSession {
   readonly channel: Session['channel'];
   /** The API key that creates it; absent without one. */
   readonly keyId?: string | null;
+  /** Whether a client of another protocol holds the conversation. */
+  readonly isForeign?: true;
   readonly visitor: Session['visitor'];
   /** Left out unless a visitor of a link holds the conversation. */
   readonly link?: SessionLink;
@@ -317,6 +319,12 @@ export class Sessions {
     if (!sealed)
       throw new StoreUnavailable('The aborted turn could not be sealed. It is sealed once the store is back.');
     await this.options.store.confirm(actor.record.workspaceId);
+  }
+
+  /** Resolves once a turn that was requested to stop is sealed, or the store did not accept the seal. */
+  async awaitStopped(actor: LiveSession, turnId: string): Promise<void> {
+    await this.#awaitStop(actor, turnId);
+    if (actor.runner?.turnId === turnId) await actor.runner.settled;
   }
 
   /**

@@ -22,5 +22,5 @@ export const final: ReadonlySet<string> = new Set([
 /** Whether a request, or the end of the session, has stopped the turn of this machine. */
 export function isStopping({ context }: { readonly context: unknown }): boolean {
   const { ending } = context as TurnContext;
-  return ending === 'aborted' || ending === 'expired';
+  return ending === 'aborted' || ending === 'expired' || ending === 'taken';
 }

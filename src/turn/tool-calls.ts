@@ -252,6 +252,7 @@ export class ToolCallRounds implements CallsMade {
     const ended = (running.ended = this.#with(call, result));
     try {
       const stored = await this.#storeResult(ended);
+      if (isSilenced(stored)) running.ended = null;
       if (this.#over || !this.#goesOn(stored)) return;
     } catch (error) {
       return this.#turn.unstored(error);
@@ -383,7 +384,7 @@ export class ToolCallRounds implements CallsMade {
   #goesOn(answer: AppendResult): boolean {
     if (answer === 'fenced') this.#turn.taken();
     else if (typeof answer === 'object') this.#turn.stopRequested(answer.stop);
-    return answer !== 'fenced';
+    return answer !== 'fenced' && !isSilenced(answer);
   }
 
   /** Repeats a step while the store is away, as long as the turn may wait for it. */
@@ -398,6 +399,9 @@ export class ToolCallRounds implements CallsMade {
     }
   }
 }
+
+/** Whether a person has taken the session, so that the step has stored nothing. */
+const isSilenced = (answer: AppendResult): boolean => typeof answer === 'object' && answer.stop === 'taken';
 
 /** The error of a tool call as its span has it. */
 const traceError = (call: { readonly status: string; readonly error?: ToolCall['error'] }): string | null =>

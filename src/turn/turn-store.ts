@@ -1,11 +1,12 @@
 /** The steps of a turn in the store: its output, its end, its withdrawal, and the end that another process stored. */
+import type { AttendanceContext } from '../../machines/attendance.ts';
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import { withoutCharges } from '../store/records/charges.ts';
-import { eventCountOf } from '../store/records/events.ts';
+import { eventCountOf, withoutEvents } from '../store/records/events.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type {
   AmendedMessage,
@@ -35,7 +36,15 @@ import { outputWithCalls, pendingOf, reopened, type Approved } from './pending-t
 import * as charges from './charges.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
-import type { EndedTurn, Fate, TurnReports, TurnResult, TurnSteps } from './ports.ts';
+import {
+  results,
+  type EndedTurn,
+  type Fate,
+  type SealedTokens,
+  type TurnReports,
+  type TurnResult,
+  type TurnSteps,
+} from './ports.ts';
 import type { LiveSession } from './in-flight.ts';
 import { terminalOf, type TurnLog } from './log.ts';
 import type { Withdrawals } from './withdrawals.ts';
@@ -90,10 +99,16 @@ type Ending =
     })
   | {
       readonly kind: 'withdraw';
-      readonly changes: Partial<Session>;
       readonly past: TurnPast;
       readonly amends: AmendedMessage | null;
     };
+
+/** A turn's end, as it is stored. */
+interface Closed {
+  readonly session: Versioned<Session>;
+  /** Whether a person had taken the session before. */
+  readonly isSilenced: boolean;
+}
 
 export class StoredTurnSteps implements TurnSteps {
   /** The messages for the model: the newest ones, the user's last. */
@@ -193,7 +208,7 @@ export class StoredTurnSteps implements TurnSteps {
     calls,
     model,
     isAnswered,
-  }: EndedTurn): Promise<'fenced' | ModelUsage> {
+  }: EndedTurn): Promise<'fenced' | SealedTokens> {
     const { clock, histories } = this.#parts;
     const { before, userMessage, basis, historyTokensMax } = this.#begun;
     const made = calls?.made ?? [];
@@ -229,11 +244,12 @@ export class StoredTurnSteps implements TurnSteps {
       voice: heard?.voice,
       toolCalls: made.length > 0 ? [...made] : undefined,
     });
-    const finished = await this.#close(
+    const closed = await this.#close(
       { kind: 'seal', turn, message, tail: tail ?? noTail, cutAt, amends, nowMs, changes, past },
       cause,
     );
-    if (finished === 'fenced') return finished;
+    if (closed === 'fenced') return closed;
+    const { session: finished, isSilenced } = closed;
     this.#begun.span?.set({
       inputTokens,
       outputTokens,
@@ -242,7 +258,7 @@ export class StoredTurnSteps implements TurnSteps {
     });
     // The history is kept only if all output was stored and only this turn moved the session: without `tail` the stored
     // output may be less than the log, and another writer may have withdrawn an earlier turn meanwhile.
-    if (tail !== null && finished.version === basis.version + 2) {
+    if (tail !== null && !isSilenced && finished.version === basis.version + 2) {
       const reply = {
         ...message,
         content: cutAt === null ? log.pieces.join('') : firstPoints(log.pieces.join(''), cutAt),
@@ -254,7 +270,7 @@ export class StoredTurnSteps implements TurnSteps {
         historyTokensMax,
       );
     }
-    return counted;
+    return isSilenced ? { ...counted, isSilenced } : counted;
   }
 
   /** The messages before the turn, one of them as it is now. */
@@ -285,12 +301,10 @@ export class StoredTurnSteps implements TurnSteps {
     // The lease must run out, so that requests that wait for the turn in other processes notice that its owner has left
     // it.
     this.#lease?.end();
-    const { messageCount, lastActivityAt } = before;
-    const changes = { messageCount, lastActivityAt, eventCount: eventCountOf(before) };
     try {
       const { turn } = this.#begun;
       const amends = turn.answered === undefined ? null : await reopened(this.#parts.store, before.workspaceId, turn);
-      if ((await this.#close({ kind: 'withdraw', changes, past, amends }, this.#begun.cause)) === 'fenced')
+      if ((await this.#close({ kind: 'withdraw', past, amends }, this.#begun.cause)) === 'fenced')
         this.#withdrawLater(past);
       return true;
     } catch (error) {
@@ -339,10 +353,10 @@ export class StoredTurnSteps implements TurnSteps {
    * Sends the session's machine the end of the turn and stores it in one step; resolves with the session after that.
    * `fenced` also if a turn that is to be withdrawn is not the session's any more.
    */
-  #close(ending: Ending, cause: Cause): Promise<Versioned<Session> | 'fenced'> {
+  #close(wanted: Ending, cause: Cause): Promise<Closed | 'fenced'> {
     const { actor, turn } = this.#begun;
     const { clock, mark, visitors } = this.#parts;
-    const isAborted = ending.kind === 'seal' && ending.turn.stopReason === 'aborted';
+    const isAborted = wanted.kind === 'seal' && wanted.turn.stopReason === 'aborted';
     const audit = isAborted
       ? cause.auditStep?.({ action: 'abort', session: actor.record, turnId: turn.id })
       : undefined;
@@ -350,11 +364,15 @@ export class StoredTurnSteps implements TurnSteps {
       for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
         // If another process has ended the turn, the session may have moved since, and must not be put back to its
         // state before the turn.
-        if (ending.kind === 'withdraw' && actor.context.activeTurnId !== turn.id) return 'fenced';
+        if (wanted.kind === 'withdraw' && actor.context.activeTurnId !== turn.id) return 'fenced';
+        // A take comes before each end that was not stored before it.
+        const isSilenced = wanted.kind === 'seal' && silences(actor.record, turn.id);
+        const ending = isSilenced ? silenced(wanted) : wanted;
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
         const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
-        const changed = ending.changes === null ? moved : { ...moved, ...ending.changes };
+        const changes = ending.kind === 'seal' ? ending.changes : this.#undone(actor.record);
+        const changed = changes === null ? moved : { ...moved, ...changes };
         const { session, settled } =
           ending.kind === 'seal'
             ? charges.sealSettlement(changed, turn, ending.turn, at)
@@ -371,7 +389,7 @@ export class StoredTurnSteps implements TurnSteps {
           actor.committed(session, answer.version);
           actor.publish(decision, cause);
           if (turn.link !== undefined) visitors.noteMoved(session, cause);
-          return { record: session, version: answer.version };
+          return { session: { record: session, version: answer.version }, isSilenced };
         }
         try {
           await actor.reload();
@@ -387,6 +405,15 @@ export class StoredTurnSteps implements TurnSteps {
         `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
       );
     });
+  }
+
+  /** The fields of the session without the turn: messages of the desk may follow the turn's. */
+  #undone(record: Session): Partial<Session> {
+    const { before, turn } = this.#begun;
+    const isLast = record.messageCount === turn.messageIndex + 1;
+    if (!isLast) return withoutEvents(record, turn, false);
+    const { messageCount, lastActivityAt } = before;
+    return { messageCount, lastActivityAt, eventCount: eventCountOf(before) };
   }
 
   #store(
@@ -422,6 +449,23 @@ export class StoredTurnSteps implements TurnSteps {
     if (audit !== undefined) step.audit = audit;
     return tracedStep(span, 'finish', store, store.turns.finish(step));
   }
+}
+
+/** Whether a person's take has silenced the turn. */
+const silences = ({ attendance }: Session, turnId: string): boolean =>
+  (attendance?.context as AttendanceContext | undefined)?.silencedTurnId === turnId;
+
+/** The end of a turn that a take has silenced: what was stored until then. */
+function silenced(ending: Ending & { readonly kind: 'seal' }): Ending {
+  const { status, stopReason, errorCode } = results.taken;
+  const { pending: _, ...changes } = ending.changes ?? {};
+  return {
+    ...ending,
+    turn: { ...ending.turn, status, stopReason, errorCode },
+    message: { ...ending.message, status: 'partial', stopReason, errorCode },
+    tail: noTail,
+    changes: { ...changes, pending: undefined },
+  };
 }
 
 /** A tail that adds nothing, and is valid at any stored length. */

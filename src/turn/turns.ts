@@ -28,6 +28,7 @@ import { leaseUntil } from './lease.ts';
 import { admission, linkOf, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
 import { reservationOf, secondsToRenewal, tokenBudgetOf, type Reservation } from '../host/token-budget.ts';
 import type { Keys } from '../host/keys.ts';
+import type { Attendances } from './attendances.ts';
 import { thenSync } from '../base/then-sync.ts';
 import type { SessionsOptions } from './options.ts';
 import { refusalOf } from '../actors/actor.ts';
@@ -98,7 +99,12 @@ interface OutdatedTurn {
   readonly kind: 'outdated';
 }
 
-export type StartedTurn = { readonly kind: 'started'; readonly runner: TurnRunner } | RememberedTurn | OutdatedTurn;
+/** A turn that began, or that an earlier request began; or the message that was accepted for a person (contract 23). */
+export type StartedTurn =
+  | { readonly kind: 'started'; readonly runner: TurnRunner }
+  | { readonly kind: 'accepted'; readonly messageId: string }
+  | RememberedTurn
+  | OutdatedTurn;
 
 /** The parts of the step that begins a turn, besides the turn. */
 interface BeginTerms {
@@ -125,14 +131,21 @@ export class Turns {
   readonly #sessions: Sessions;
   readonly #workspaces: Workspaces;
   readonly #keys: Pick<Keys, 'of'>;
+  readonly #attendances: Pick<Attendances, 'accept'>;
   readonly #options: SessionsOptions;
   readonly #histories: Histories;
   readonly #pace: Pace;
   readonly #ledgerParts: TurnStoreParts;
   readonly population = new LiveTurns();
 
-  constructor(sessions: Sessions, workspaces: Workspaces, keys: Pick<Keys, 'of'>) {
+  constructor(
+    sessions: Sessions,
+    workspaces: Workspaces,
+    keys: Pick<Keys, 'of'>,
+    attendances: Pick<Attendances, 'accept'>,
+  ) {
     this.#sessions = sessions;
+    this.#attendances = attendances;
     this.#workspaces = workspaces;
     this.#keys = keys;
     this.#options = sessions.options;
@@ -243,6 +256,10 @@ export class Turns {
   async #beginOnce(actor: LiveSession, wanted: WantedTurn, check: StoreCheck): Promise<StartedTurn | null> {
     const { ids, clock } = this.#options;
     const at = clock.now();
+    if (actor.record.attendance !== undefined) {
+      const accepted = await this.#attendances.accept(actor, wanted, at);
+      if (accepted !== 'assistant') return accepted;
+    }
     const begunAt = clock.monotonic();
     const turnId = wanted.turnId ?? ids.make('turn');
     const { cause = nobody } = wanted;

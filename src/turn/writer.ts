@@ -123,6 +123,8 @@ export class Writer {
         break;
       }
       if (typeof answer === 'object') turn.stopRequested(answer.stop);
+      // A person has taken the session: the piece was not stored.
+      if (typeof answer === 'object' && answer.stop === 'taken') break;
       this.#log.commit(fresh.pieces);
       fresh = null;
       tries = 0;

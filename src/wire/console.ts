@@ -102,6 +102,33 @@ const LinkSettings = Type.Object({
   ),
 });
 
+const DeskNote = () =>
+  Type.Optional(
+    Nullable(
+      Text(
+        limits.deskTextCharactersMax,
+        0,
+        'A note to the visitor; null for none. It may have the variables of a greeting, and `{{person.name}}`.',
+      ),
+    ),
+  );
+const whileWaiting = ['assistant', 'silent'] as const;
+
+const DeskSettings = Type.Object({
+  enabled: Type.Optional(
+    Type.Boolean({ description: 'Whether visitors and the model can ask for a person. Default: false.' }),
+  ),
+  wait_seconds: Type.Optional(
+    Type.Integer({
+      minimum: limits.deskWaitSecondsMin,
+      maximum: limits.deskWaitSecondsMax,
+      description: 'How long a visitor waits for a person. Default: 120.',
+    }),
+  ),
+  while_waiting: Type.Optional(Strings(whileWaiting, 'Who answers a visitor who waits. Default: `assistant`.')),
+  texts: Type.Optional(Type.Object({ waiting: DeskNote(), joined: DeskNote(), left: DeskNote(), nobody: DeskNote() })),
+});
+
 const assistantFields = {
   name: Text(limits.nameCharactersMax),
   description: Nullable(Text(limits.descriptionCharactersMax, 0)),
@@ -124,6 +151,7 @@ const assistantFields = {
   model: ModelSettings,
   voice: Nullable(VoiceSettings),
   link: Nullable(LinkSettings),
+  desk: DeskSettings,
   tool_ids: Type.Array(Text(limits.nameCharactersMax), {
     maxItems: limits.toolsOfAssistantMax,
     description: 'The tools that its model is offered.',
@@ -339,6 +367,17 @@ export const ConsoleAssistantView = named(
         identity_required: Type.Boolean(),
       }),
     ),
+    desk: Type.Object({
+      enabled: Type.Boolean(),
+      wait_seconds: Type.Integer(),
+      while_waiting: Strings(whileWaiting),
+      texts: Type.Object({
+        waiting: Nullable(Type.String()),
+        joined: Nullable(Type.String()),
+        left: Nullable(Type.String()),
+        nobody: Nullable(Type.String()),
+      }),
+    }),
     tool_ids: Type.Array(Type.String()),
     tool_rounds_max: Type.Integer(),
     alias: Nullable(Type.String()),

@@ -90,6 +90,19 @@ const visitorProof = {
   ),
 };
 
+/** The party that answers the visitor of a session. */
+export const AttendanceView = named(
+  'Attendance',
+  Type.Object({
+    state: Strings(
+      ['assistant', 'waiting', 'person'],
+      '`waiting`: the visitor waits for a person. `person`: a person answers, and the assistant is silent.',
+    ),
+    since: UnixSeconds(),
+    person: Nullable(Type.Object({ name: Type.String() })),
+  }),
+);
+
 export const SessionView = named(
   'Session',
   Type.Object({
@@ -108,6 +121,7 @@ export const SessionView = named(
     metadata: mapOf(Type.String()),
     max_call_seconds: Type.Integer(),
     assistant_version: VersionNumber("The number of the assistant's version that answers; null in a trial."),
+    attendance: AttendanceView,
     created_at: UnixSeconds(),
     expires_at: UnixSeconds(),
     ended_at: Nullable(UnixSeconds()),
@@ -115,7 +129,7 @@ export const SessionView = named(
 );
 export const SessionList = listOf('SessionList', SessionView);
 
-const stopReasons = ['end', 'length', 'aborted', 'error', 'expired', 'tool_calls'] as const;
+const stopReasons = ['end', 'length', 'aborted', 'error', 'expired', 'tool_calls', 'taken'] as const;
 
 const FeedbackView = () =>
   Nullable(
@@ -180,7 +194,7 @@ export const MessageView = named(
     id: Id('msg'),
     object: Type.Literal('message'),
     turn_id: Nullable(Id('turn')),
-    role: Strings(['user', 'assistant']),
+    role: Strings(['user', 'assistant', 'person', 'notice']),
     content: Type.String(),
     status: Strings(['completed', 'partial', 'streaming']),
     stop_reason: Nullable(Strings(stopReasons)),
@@ -195,6 +209,12 @@ export const MessageView = named(
           cut_by: Type.Optional(Nullable(Strings(['speech', 'client', 'api', 'lost'], 'Of a reply: what cut it.'))),
         },
         { description: 'Of a message that was spoken in a call; null if it was typed.' },
+      ),
+    ),
+    by: Type.Optional(
+      Type.Object(
+        { name: Type.String() },
+        { description: "Of a person's message: who wrote it. Absent in other messages." },
       ),
     ),
     tool_calls: Type.Array(ToolCallView),
@@ -230,6 +250,8 @@ const usageCounts = {
   tool_calls: Type.Integer({ description: 'Calls that were sent to tools.' }),
   feedback_up: Type.Integer({ description: 'Turns of this time that are rated up now.' }),
   feedback_down: Type.Integer({ description: 'Turns of this time that are rated down now.' }),
+  person_messages: Type.Integer({ description: 'Messages of people of the desk.' }),
+  handovers: Type.Integer({ description: 'Sessions that people of the desk have taken.' }),
 };
 
 export const UsageView = named(
@@ -299,6 +321,13 @@ export const ChatBody = named(
   }),
 );
 export type ChatBody = Static<typeof ChatBody>;
+
+/** A request for a person. */
+export const AskBody = named(
+  'Ask',
+  Type.Object({ reason: Type.Optional(Nullable(Text(limits.deskReasonCharactersMax, 0))) }),
+);
+export type AskBody = Static<typeof AskBody>;
 
 export const SpeechBody = named(
   'Speech',
@@ -506,8 +535,9 @@ export const events = {
   ),
   'turn.aborted': named(
     'TurnAborted',
-    Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Type.Literal('aborted') }),
+    Type.Object({ turn_id: Id('turn'), message_id: Id('msg'), stop_reason: Strings(['aborted', 'taken']) }),
   ),
+  'message.accepted': named('MessageAccepted', Type.Object({ message_id: Id('msg') })),
   error: named('ErrorEvent', Type.Object({ code: Type.String(), message: Type.String() })),
 };
 
@@ -547,6 +577,7 @@ export const sessionEvents = {
     'TurnEnded',
     Type.Object({ turn_id: Id('turn'), status: Strings(['completed', 'aborted', 'failed']) }),
   ),
+  'attendance.changed': named('AttendanceChanged', Type.Object({ attendance: AttendanceView })),
   'session.ended': named('SessionEnded', Type.Object({ status: Strings(['ended', 'expired']) })),
 };
 

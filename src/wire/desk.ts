@@ -2,7 +2,15 @@
 import { Type, type Static } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { indexQuery, listOf, mapOf, messagesQuery, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
-import { channels, SessionsQuery, SessionView, SpeechBody, TranscriptQuery, UsageQuery } from './conversation.ts';
+import {
+  channels,
+  MessageView,
+  SessionsQuery,
+  SessionView,
+  SpeechBody,
+  TranscriptQuery,
+  UsageQuery,
+} from './conversation.ts';
 
 /** The cursors are indexes, as in a transcript. */
 export const MachinesQuery = Type.Object(messagesQuery());
@@ -13,6 +21,7 @@ export const MachineView = named(
     object: Type.Literal('machine'),
     kind: Strings([
       'session',
+      'attendance',
       'turn',
       'call',
       'reply',
@@ -187,3 +196,18 @@ export const CredentialTestView = named(
   }),
 );
 export type CredentialTestView = Static<typeof CredentialTestView>;
+
+/** A message of a person of the desk (contract 23). */
+export const PersonMessageBody = named('PersonMessage', Type.Object({ text: Text(limits.messageCharactersMax) }));
+export type PersonMessageBody = Static<typeof PersonMessageBody>;
+
+export const DeskQuery = Type.Object(indexQuery());
+const DeskSessionView = named(
+  'DeskSession',
+  Type.Object({
+    ...ConsoleSessionView.properties,
+    reason: Nullable(Type.String({ description: 'Why the visitor waits; null without a reason.' })),
+    last_message: Nullable(MessageView),
+  }),
+);
+export const DeskSessionList = listOf('DeskSessionList', DeskSessionView);

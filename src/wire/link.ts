@@ -17,6 +17,7 @@ export const LinkView = named(
     channels: Type.Object({ link: Type.Boolean(), widget: Type.Boolean() }),
     status: Strings(['open', 'closed'], '`open` while the assistant is published.'),
     feedback: Type.Boolean({ description: 'Whether visitors can rate replies.' }),
+    desk: Type.Boolean({ description: 'Whether visitors can ask for a person.' }),
     message_characters_max: Type.Integer({ description: 'Code points that a message has at most.' }),
   }),
 );

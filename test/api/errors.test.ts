@@ -172,6 +172,7 @@ const cases: Record<ErrorName, Case | string> = {
     },
   },
   session_expired: { refusal: refusals.expired, ask: (world) => chatOn(world, world.expired) },
+  session_taken: 'The console meets it: test/api/desk/takes.test.ts.',
   turn_in_progress: { refusal: refusals.inProgress, ask: (world) => chatOn(world, world.busy.id) },
   voice_disabled: { refusal: refusals.voiceDisabled, ask: (world) => speakWith(world, {}) },
   unreadable_header: {

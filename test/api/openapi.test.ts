@@ -15,6 +15,7 @@ POST /sessions
 GET /sessions
 GET /sessions/{id}
 POST /sessions/{id}/end
+POST /sessions/{id}/ask
 POST /sessions/{id}/chat
 POST /sessions/{id}/turns/{turn_id}/abort
 PUT /sessions/{id}/turns/{turn_id}/feedback
@@ -50,6 +51,7 @@ POST /p/{slug}/sessions
 GET /p/{slug}/sessions/{id}
 GET /p/{slug}/sessions/{id}/transcript
 POST /p/{slug}/sessions/{id}/end
+POST /p/{slug}/sessions/{id}/ask
 POST /p/{slug}/sessions/{id}/chat
 POST /p/{slug}/sessions/{id}/turns/{turn_id}/abort
 PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback
@@ -134,6 +136,11 @@ DELETE /console/api/workspaces/{w}/visitors/{visitor_id}
 POST /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/abort
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}
 GET /console/api/workspaces/{w}/sessions/{id}/turns/{turn_id}/events
+GET /console/api/workspaces/{w}/desk
+POST /console/api/workspaces/{w}/sessions/{id}/take
+POST /console/api/workspaces/{w}/sessions/{id}/messages
+POST /console/api/workspaces/{w}/sessions/{id}/return
+POST /console/api/workspaces/{w}/sessions/{id}/release
 GET /console/api/workspaces/{w}/sessions/{id}/events
 GET /console/api/workspaces/{w}/usage
 GET /console/api/workspaces/{w}/sessions/{id}/history

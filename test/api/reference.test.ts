@@ -375,6 +375,10 @@ t.test('a server takes every example, and answers in the shape of the example', 
       'PATCH /console/api/people/{id}',
       // The rollout of the example has ended (rollouts.test.ts).
       `POST ${inWorkspace}/assistants/{id}/rollout/promote`,
+      // The assistant answers these sessions alone (attendance.test.ts).
+      ...['/sessions/{id}/ask', '/p/{slug}/sessions/{id}/ask'].map((path) => `POST ${path}`),
+      ...['take', 'messages', 'return', 'release'].map((verb) => `POST ${inWorkspace}/sessions/{id}/${verb}`),
+      `GET ${inWorkspace}/desk`,
       `POST ${inWorkspace}/tools/{id}/refresh`,
       `POST ${inWorkspace}/tools/{id}/test`,
       ...routes.map(nameOf).filter((name) => name.includes(' /v1/')),

@@ -147,6 +147,12 @@ export const refusals = {
   ended: row(409, 'session_ended', 'The session has ended.'),
   expired: row(409, 'session_expired', 'The session has expired.'),
   inProgress: row(409, 'turn_in_progress', 'A turn is already in progress on this session.'),
+  sessionTaken: row(
+    409,
+    'session_taken',
+    'Another person has the session, or nobody has it and the operation needs somebody.',
+    false,
+  ),
   draftChanged: row(409, 'draft_changed', 'The draft is not the one that `If-Match` names.', false),
   voiceDisabled: row(409, 'voice_disabled', 'Voice is off on this assistant.'),
   voiceUnavailable: row(503, 'voice_unavailable', 'Voice is not available at the moment.'),

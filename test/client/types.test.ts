@@ -70,11 +70,15 @@ const same: {
     | EventOf<'tool.started'>
     | EventOf<'tool.ended'>
     | EventOf<'turn.completed'>
+    | EventOf<'message.accepted'>
     | EventOf<'turn.aborted'>
   >;
   readonly SessionEvent: Same<
     Exclude<client.SessionEvent, { type: 'message.created' }>,
-    SessionEventOf<'turn.started'> | SessionEventOf<'turn.ended'> | SessionEventOf<'session.ended'>
+    | SessionEventOf<'turn.started'>
+    | SessionEventOf<'turn.ended'>
+    | SessionEventOf<'attendance.changed'>
+    | SessionEventOf<'session.ended'>
   >;
   readonly CallToken: Same<CallToken, View<typeof wire.CallTokenView>>;
   readonly CallSettings: Same<CallSettings, Omit<wire.CallQuery, 'token'>>;

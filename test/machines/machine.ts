@@ -3,6 +3,7 @@
  */
 import { createActor, type AnyStateMachine } from 'xstate';
 import { assistantMachine } from '../../machines/assistant.ts';
+import { attendanceMachine } from '../../machines/attendance.ts';
 import { callMachine } from '../../machines/call.ts';
 import { keyMachine } from '../../machines/key.ts';
 import { releaseMachine } from '../../machines/release.ts';
@@ -13,12 +14,14 @@ import { turnMachine } from '../../machines/turn.ts';
 import { visitorMachine } from '../../machines/visitor.ts';
 import { workspaceMachine } from '../../machines/workspace.ts';
 import { assistantRows } from './assistant-rows.ts';
+import { attendanceRows } from './attendance-rows.ts';
 import { callRows } from './call-rows.ts';
 import { keyRows } from './key-rows.ts';
 import { releaseRows } from './release-rows.ts';
 import { replyRows } from './reply-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
+import { takenRows } from './taken-rows.ts';
 import { turnRows } from './turn-rows.ts';
 import { visitorRows } from './visitor-rows.ts';
 import { workspaceRows } from './workspace-rows.ts';
@@ -36,11 +39,12 @@ export interface Row<Context = object, Event = { type: string }> {
 
 export const machines: Record<string, { machine: AnyStateMachine; rows: readonly Row[] }> = {
   session: { machine: sessionMachine, rows: sessionRows },
+  attendance: { machine: attendanceMachine, rows: attendanceRows },
   key: { machine: keyMachine, rows: keyRows },
   workspace: { machine: workspaceMachine, rows: workspaceRows },
   assistant: { machine: assistantMachine, rows: assistantRows },
   socket: { machine: socketMachine, rows: socketRows },
-  turn: { machine: turnMachine, rows: turnRows },
+  turn: { machine: turnMachine, rows: [...turnRows, ...takenRows] },
   call: { machine: callMachine, rows: callRows },
   reply: { machine: replyMachine, rows: replyRows },
   visitor: { machine: visitorMachine, rows: visitorRows },

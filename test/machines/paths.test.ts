@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { createActor, type AnyStateMachine } from 'xstate';
 import { getAdjacencyMap, serializeSnapshot } from 'xstate/graph';
+import { attendanceMachine, type AttendanceContext, type AttendanceEvent } from '../../machines/attendance.ts';
 import { assistantMachine, type AssistantEvent } from '../../machines/assistant.ts';
 import { callMachine, type CallContext, type CallEvent } from '../../machines/call.ts';
 import { keyMachine, type KeyContext, type KeyEvent } from '../../machines/key.ts';
@@ -65,6 +66,35 @@ const session: Walk<SessionEvent, SessionContext> = {
       endedAt === null || (state === 'expired' ? endedAt === expiresAt : endedAt < expiresAt),
     'the deadline leaves no session that streams': (state, _, last) =>
       last === undefined || last.at < due || state !== 'streaming',
+  },
+};
+
+const ann = { id: 'prs_ann', name: 'Ann' };
+const bob = { id: 'prs_bob', name: 'Bob' };
+const acts = (by: typeof ann): AttendanceEvent[] => [
+  { type: 'take', at: early, by, untilMs: due, turnId: null },
+  { type: 'say', at: early, by },
+  { type: 'return', at: early, by },
+  { type: 'release', at: early, by, untilMs: due },
+];
+
+const attendance: Walk<AttendanceEvent, AttendanceContext> = {
+  machine: attendanceMachine,
+  input: { since: 1 },
+  events: [
+    { type: 'ask', at: early, reason: null, untilMs: due },
+    ...acts(ann),
+    ...acts(bob),
+    { type: 'tick', at: early, presentUntilMs: 0, untilMs: due },
+    { type: 'tick', at: due, presentUntilMs: 0, untilMs: due + 1 },
+    { type: 'tick', at: due, presentUntilMs: due + 1, untilMs: due + 1 },
+  ],
+  invariants: {
+    'a person is named in person, and only there': (state, { person }) => (person !== null) === (state === 'person'),
+    'the assistant has no deadline, and each other state has one': (state, { untilMs }) =>
+      (untilMs === null) === (state === 'assistant'),
+    'nobody waits past the deadline': (state, { untilMs }, last) =>
+      last?.type !== 'tick' || state === 'assistant' || untilMs! > last.at,
   },
 };
 
@@ -454,6 +484,7 @@ function walk<Event extends { type: string }, Context>(name: string, walked: Wal
 }
 
 walk('session', session);
+walk('attendance', attendance);
 walk('key', key);
 walk('workspace', workspace);
 walk('assistant', assistant);

@@ -7,6 +7,7 @@ import { machines } from './machine.ts';
 
 const inputs: Record<string, object> = {
   session: { expiresAt: 2000 },
+  attendance: { since: 1 },
   key: { expiresAt: 2000 },
   workspace: { inFlight: 0, max: 3 },
   assistant: { voice: false },

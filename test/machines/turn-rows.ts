@@ -39,6 +39,7 @@ const leaseLost: TurnEvent = { type: 'lease.lost', at };
 const fenced: TurnEvent = { type: 'fenced', at, until };
 const taken: TurnEvent = { type: 'taken', at, until };
 const sealed: TurnEvent = { type: 'sealed', at };
+const silenced: TurnEvent = { type: 'silenced', at };
 const unsealed = (fault: string, more: { certain?: boolean; last?: boolean } = {}): TurnEvent => ({
   type: 'unsealed',
   at,
@@ -59,7 +60,7 @@ const unheard: TurnEvent = { type: 'unheard', at };
 const every = [
   ...[announced, heard, cut, dropped('ours'), unheard, output, stored, unstored, ended],
   ...[called, noted, answered, awaited, failed, overflow, stop('aborted'), fault, leaseLost],
-  ...[fenced, taken, sealed, unsealed('error'), withdrawn(true), fate('gone'), tick(at)],
+  ...[fenced, taken, sealed, silenced, unsealed('error'), withdrawn(true), fate('gone'), tick(at)],
 ];
 
 const cancel = { type: 'model.cancel' };
@@ -930,9 +931,11 @@ const standing: Readonly<Record<string, TurnContext>> = {
   answering: begun,
   calling: begun,
 };
+/** Rows of these are in `taken-rows.ts`. */
+const elsewhere = new Set(['sealing × silenced']);
 const rest = Object.keys(turnMachine.states).flatMap((from) =>
   every
-    .filter(({ type }) => !named.has(`${from} × ${type}`))
+    .filter(({ type }) => !named.has(`${from} × ${type}`) && !elsewhere.has(`${from} × ${type}`))
     .map((event): TurnRow => ({
       from,
       context: standing[from] ?? completing,

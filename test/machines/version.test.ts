@@ -2,6 +2,7 @@
 import t from 'tap';
 import { setup } from 'xstate';
 import { assistantKind } from '../../machines/assistant.ts';
+import { attendanceKind } from '../../machines/attendance.ts';
 import { callKind } from '../../machines/call.ts';
 import { keyKind } from '../../machines/key.ts';
 import { releaseKind } from '../../machines/release.ts';
@@ -59,6 +60,7 @@ t.test('an unreadable snapshot is null', async (t) => {
 t.test('every machine has a kind, whose version follows from its migrations', async (t) => {
   const kinds = [
     sessionKind,
+    attendanceKind,
     keyKind,
     workspaceKind,
     assistantKind,

@@ -18,6 +18,8 @@ import { nobody } from '../../src/actors/cause.ts';
 import { createdMove, movedSession, moveOf } from '../../src/actors/history.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 import { leaseUntil } from '../../src/turn/lease.ts';
+import type { ModelMessage } from '../../src/providers/model.ts';
+import { modelMessages } from '../../src/providers/model/history.ts';
 import { messageOf } from '../../src/store/records.ts';
 import {
   StoreUnavailable,
@@ -195,7 +197,9 @@ export class Speaker {
     });
     if (begun.outcome !== 'begun') return null;
     const points = [...Array.from({ length: random.between(1, 12) }, () => random.pick(words)).join('')];
-    const heard = said.filter(({ content }) => content.trim() !== '').map(({ role, content }) => ({ role, content }));
+    const heard = modelMessages(said.filter(({ content }) => content.trim() !== '')).map(
+      ({ role, content }) => ({ role, content }) as ModelMessage,
+    );
     history.said.push({
       host: this.#host,
       messages: [...heard, { role: 'user', content: question }],

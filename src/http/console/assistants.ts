@@ -1,9 +1,10 @@
 /** `/console/api/workspaces/{w}/assistants`. */
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
-import { isTemplate } from '../../base/variables.ts';
+import { isTemplate, personFacts } from '../../base/variables.ts';
 import { aliasKey } from '../../base/text.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
+import { defaultDesk, deskTexts } from '../../store/records/attendance.ts';
 import { templatesOf } from '../../store/records/settings.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
@@ -13,6 +14,7 @@ import type { Services } from '../../conversation/services.ts';
 import type {
   Assistant,
   Credential,
+  DeskSettings,
   FallbackModel,
   LinkSettings,
   ModelSettings,
@@ -170,6 +172,8 @@ export function merged(before: Assistant, body: PatchAssistantBody, at: number):
   if (!isTemplate(model.systemPrompt, visitorFields))
     throw new Failure('invalid_field', { field: 'model.system_prompt' });
   if (!isTemplate(greeting, visitorFields)) throw new Failure('invalid_field', { field: 'greeting' });
+  const wrong = deskTexts.find((name) => !isTemplate(after.desk?.texts[name] ?? null, visitorFields, personFacts));
+  if (wrong !== undefined) throw new Failure('invalid_field', { field: `desk.texts.${wrong}` });
   return after;
 }
 
@@ -193,6 +197,7 @@ function mergedFields(record: Assistant, body: PatchAssistantBody, at: number): 
     model: body.model === undefined ? record.model : mergedModel(record.model, body.model),
     voice: body.voice === undefined ? record.voice : body.voice && mergedVoice(record.voice, body.voice),
     link: body.link === undefined ? record.link : body.link && mergedLink(record.link, body.link),
+    ...(body.desk !== undefined && { desk: mergedDesk(record.desk ?? defaultDesk, body.desk) }),
     ...(body.tool_ids !== undefined && { toolIds: body.tool_ids }),
     ...(body.tool_rounds_max !== undefined && { toolRoundsMax: body.tool_rounds_max }),
     ...(body.alias !== undefined && { alias: body.alias }),
@@ -228,6 +233,18 @@ const fallbackOf = ({ provider, name, credential_id: credentialId = null }: Fall
   provider,
   name,
   credentialId,
+});
+
+const mergedDesk = (before: DeskSettings, body: PatchAssistantBody['desk'] & {}): DeskSettings => ({
+  enabled: body.enabled ?? before.enabled,
+  waitSeconds: body.wait_seconds ?? before.waitSeconds,
+  whileWaiting: (body.while_waiting ?? before.whileWaiting) as DeskSettings['whileWaiting'],
+  texts: {
+    waiting: kept(body.texts?.waiting, before.texts.waiting) || null,
+    joined: kept(body.texts?.joined, before.texts.joined) || null,
+    left: kept(body.texts?.left, before.texts.left) || null,
+    nobody: kept(body.texts?.nobody, before.texts.nobody) || null,
+  },
 });
 
 /** Only where there was a voice before may the provider be left out. */

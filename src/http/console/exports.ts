@@ -2,6 +2,7 @@
  * Exports of the console: a transcript in Markdown, usage as CSV. Both are generated with backpressure, as the client
  * reads them.
  */
+import { readMessages } from '../../conversation/messages.ts';
 import { readSession } from '../../conversation/access-checks.ts';
 import { replyFlowing } from '../handlers/flowing.ts';
 import { writePage, type WrittenPage } from '../handlers/lists.ts';
@@ -28,7 +29,7 @@ async function* sectionsOf(session: Session, services: Services): AsyncGenerator
     const wanted: PageRequest = { limit: limits.listDefault, after, order: 'asc' };
     const { items, next }: WrittenPage<Message> = await writePage(
       wanted,
-      (page) => services.store.sessions.messages(workspaceId, id, page),
+      (page) => readMessages(services.store, workspaceId, id, page),
       (message) => messageView(message, 'console'),
     );
     for (const message of items) {
@@ -63,9 +64,9 @@ function sectionOf(message: Message): string {
     .join('');
 }
 
-const speakers = { user: 'Visitor', assistant: 'Assistant' } as const;
-const speakerOf = ({ role, visitorId }: Message): string =>
-  speakers[role] + (visitorId == null ? '' : `, verified (${visitorId})`);
+const speakers = { user: 'Visitor', assistant: 'Assistant', person: 'Person', notice: 'Notice' } as const;
+const speakerOf = ({ role, visitorId, by }: Message): string =>
+  (by?.name ?? speakers[role]) + (visitorId == null ? '' : `, verified (${visitorId})`);
 
 function noteOn({ status, stopReason, errorCode }: Message): string {
   if (status === 'streaming') return '*Still being written.*';

@@ -19,7 +19,7 @@ import { reachWorkspace, type ConsoleRequest } from './common.ts';
 /**
  * The request as one of a principal's, which may use every assistant of the workspace and whose own sessions are trials.
  */
-async function ofPrincipal<Query, Body>(
+export async function ofPrincipal<Query, Body>(
   request: ConsoleRequest<Query, Body>,
 ): Promise<Request<PrincipalCaller, Query, Body>> {
   const { id: workspaceId } = await reachWorkspace(request);

@@ -1,4 +1,4 @@
-/** `POST /sessions/{id}/chat`: the reply streams back. */
+/** `POST /sessions/{id}/chat`: the reply streams back, unless a person answers. */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
@@ -7,6 +7,7 @@ import { idempotencyOf } from '../../conversation/idempotency.ts';
 import { converse } from '../../conversation/turns.ts';
 import type { CallAnswer } from '../../turn/pending-tool-calls.ts';
 import type { PrincipalCaller, Reply, Request } from '../request.ts';
+import { acceptedReply } from './desk.ts';
 import { streamReply } from './stream.ts';
 
 export async function chat(request: Request<PrincipalCaller, unknown, ChatBody>): Promise<Reply> {
@@ -23,11 +24,14 @@ export async function chat(request: Request<PrincipalCaller, unknown, ChatBody>)
   if ((body.message === undefined) === (answers === undefined))
     throw new Failure(answers === undefined ? 'missing_field' : 'invalid_field', { field: 'message' });
   const remember = idempotencyOf(request, principal, `/sessions/${sessionId}/chat`);
-  const { turn, replayed } = await converse(
+  const answer = await converse(
     principal,
     { sessionId, text: body.message ?? null, answers, remember, requestId, span },
     services,
   );
+  const { replayed } = answer;
+  if ('acceptedId' in answer) return acceptedReply(answer.acceptedId, replayed, services);
+  const { turn } = answer;
   return streamReply(
     turn,
     { cursor: null, channel: principal.channel, ...(replayed && { headers: { 'idempotent-replayed': 'true' } }) },

@@ -43,6 +43,7 @@ export async function aboutLink({ caller: { assistant }, services }: Request<Gue
     channels: { link: channels.link, widget: channels.widget },
     status: migratedSnapshot(assistantKind, machine).state === 'published' ? 'open' : 'closed',
     feedback: link!.feedback ?? false,
+    desk: answering.desk?.enabled ?? false,
     message_characters_max: limits.messageCharactersMax,
   };
   return { status: 200, json };

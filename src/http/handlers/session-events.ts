@@ -1,7 +1,7 @@
 /** `GET /sessions/{id}/events`: the stream of a session (contract 23). */
 import { reachSession } from '../../conversation/access-checks.ts';
 import { refusedByDrain, type Services } from '../../conversation/services.ts';
-import { messageView, type Channel } from '../../conversation/views.ts';
+import { attendanceView, messageView, type Channel } from '../../conversation/views.ts';
 import type { Timer } from '../../base/clock.ts';
 import type { Outlet } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
@@ -113,6 +113,8 @@ class SessionSink {
         return { turn_id: event.turn.id, message_id: event.turn.messageId };
       case 'turn.ended':
         return { turn_id: event.turn.id, status: event.turn.status };
+      case 'attendance.changed':
+        return { attendance: attendanceView(event.attendance) };
       case 'session.ended':
         return { status: event.status };
     }

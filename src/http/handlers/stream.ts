@@ -104,7 +104,10 @@ function terminalEvent(
     };
   }
   if (terminal.type === 'aborted')
-    return { event: 'turn.aborted', data: { turn_id: turnId, message_id: messageId, stop_reason: 'aborted' } };
+    return {
+      event: 'turn.aborted',
+      data: { turn_id: turnId, message_id: messageId, stop_reason: terminal.isTaken ? 'taken' : 'aborted' },
+    };
   const { code, message } = rowOfCode(terminal.errorCode);
   return { event: 'error', data: { code, message } };
 }

@@ -1,4 +1,5 @@
 /** `GET /sessions/{id}/transcript`: oldest first unless asked otherwise. */
+import { readMessages } from '../../conversation/messages.ts';
 import { reachSession } from '../../conversation/access-checks.ts';
 import { jsonText } from '../../base/json.ts';
 import { limits } from '../../base/limits.ts';
@@ -29,7 +30,7 @@ export async function transcriptPage(
 ): Promise<Reply> {
   const page = await writePage(
     pageRequest(query, 'asc'),
-    (wanted) => store.sessions.messages(workspaceId, sessionId, wanted),
+    (wanted) => readMessages(store, workspaceId, sessionId, wanted),
     (message) => messageView(message, channel),
   );
   const [message] = page.items;

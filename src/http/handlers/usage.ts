@@ -122,6 +122,8 @@ export const none: UsageCounts = {
   cachedInputTokens: 0,
   feedbackUp: 0,
   feedbackDown: 0,
+  personMessages: 0,
+  handovers: 0,
 };
 
 function sumOf(before: UsageCounts, buckets: readonly UsageCounts[]): UsageCounts {

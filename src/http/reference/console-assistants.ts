@@ -72,7 +72,7 @@ ${voice}`,
 \`visitor_fields\` is replaced as a whole. Null clears a field that may be empty. Sessions that are open keep their version.`,
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises: `${settings} ${unknown} ${expected}`,
-      body: { model: { temperature: 0 }, max_call_seconds: 1800 },
+      body: { model: { temperature: 0 }, max_call_seconds: 1800, desk: { enabled: true } },
       answer: {
         ...example.configured,
         model: { ...example.settings.model, temperature: 0 },

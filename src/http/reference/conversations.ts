@@ -1,4 +1,5 @@
 /** The reference's texts on assistants, sessions, turns and usage: the paths for customers. */
+import { asks } from './attendance.ts';
 import { limits } from '../../base/limits.ts';
 import { listOf, type Area } from './entry.ts';
 import * as example from './examples.ts';
@@ -71,11 +72,13 @@ both come before 409 \`assistant_not_published\` and \`assistant_disabled\`. The
       surprises: `${sessionErrors} There is no 409: a session that is over is not refused.`,
       answer: example.endedSession,
     },
+    'POST /sessions/{id}/ask': asks,
     'GET /sessions/{id}/events': {
       does: `Streams what happens in the session, from now on, or from behind a cursor: \`?after=\` or \`Last-Event-ID\`, the \`id\` of the last event seen; 0 is all of it, and \`after\` wins.
 
 - \`message.created\` is a whole message: the greeting, a person's, or a reply once its turn has ended.
 - \`turn.started\` and \`turn.ended\` name a turn; its text streams at the turn's own events.
+- \`attendance.changed\` says who answers from then on: the assistant, nobody while the visitor waits, or a person.
 - \`session.ended\` comes last, and the stream closes.
 
 An event's \`id\` is its number in the session, from 1 and without gaps: a client that resumes, in any process, gets each event once and in order. \

@@ -92,6 +92,12 @@ export const settings = {
 export const configured = {
   ...assistant,
   ...settings,
+  desk: {
+    enabled: true,
+    wait_seconds: 120,
+    while_waiting: 'assistant',
+    texts: { waiting: null, joined: '{{person.name}} is here.', left: null, nobody: 'Nobody is free at the moment.' },
+  },
   draft: { digest: 'Wq0Wn9pZ3nQ6v0mXb6m1k0Yc2hA', changed: false },
   candidate: null,
 };
@@ -217,6 +223,7 @@ export const session = {
   metadata,
   max_call_seconds: 3600,
   assistant_version: 4,
+  attendance: { state: 'assistant', since: startedAt, person: null },
   created_at: startedAt,
   expires_at: startedAt + 3600,
   ended_at: null,
@@ -259,6 +266,15 @@ export const load = {
 /** The session in the console's list with `first_words=true`. */
 export const listedSession = { ...session, first_words: 'Where is my order?' };
 
+/** A session that waits for a person, and one that a person has. */
+export const waitingSession = {
+  ...session,
+  attendance: { state: 'waiting', since: startedAt + 40, person: null },
+};
+export const takenSession = {
+  ...session,
+  attendance: { state: 'person', since: startedAt + 62, person: { name: 'Anna' } },
+};
 export const endedSession = { ...session, status: 'ended', ended_at: startedAt + 95 };
 export const endedTrial = { ...trial, status: 'ended', ended_at: startedAt + 95 };
 
@@ -350,6 +366,12 @@ data: {"text":"We are open from 9:00 to 18:00,"}
 
 ${restOfStream}`;
 
+/** A message of a person of the desk. */
+export const personMessage = {
+  ...said('msg_01k5q2f3b7sn4e0c8v1x6h9trd', null, 'person', 'Hello, this is Anna.', null, 70),
+  by: { name: 'Anna' },
+};
+
 const counts = {
   sessions: 1,
   turns: 1,
@@ -362,6 +384,8 @@ const counts = {
   cached_input_tokens: 0,
   feedback_up: 0,
   feedback_down: 0,
+  person_messages: 0,
+  handovers: 0,
 };
 const nothing = {
   sessions: 0,
@@ -375,6 +399,8 @@ const nothing = {
   cached_input_tokens: 0,
   feedback_up: 0,
   feedback_down: 0,
+  person_messages: 0,
+  handovers: 0,
 };
 
 /** Two days, the first of them without a conversation. */
@@ -390,9 +416,9 @@ export const usage = {
   totals: counts,
 };
 
-export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens,feedback_up,feedback_down\r
-${usageWindow.start},0,0,0,0,0,0,0,0,0,0,0\r
-${usageWindow.start + 86_400},1,1,0,38,13,0,0,0,0,0,0\r
+export const usageCsv = `start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens,feedback_up,feedback_down,person_messages,handovers\r
+${usageWindow.start},0,0,0,0,0,0,0,0,0,0,0,0,0\r
+${usageWindow.start + 86_400},1,1,0,38,13,0,0,0,0,0,0,0,0\r
 `;
 
 export const transcriptionToken = {

@@ -1,4 +1,5 @@
 /** The reference's texts on an assistant's public link. */
+import { asks } from './attendance.ts';
 import { limits } from '../../base/limits.ts';
 import { listOf, type Area, type OperationEntry } from './entry.ts';
 import * as example from './examples.ts';
@@ -43,6 +44,7 @@ The pages of the link and the widget use these paths; a page of another site may
         channels: { link: true, widget: false },
         status: 'open',
         feedback: true,
+        desk: true,
         message_characters_max: limits.messageCharactersMax,
       },
     },
@@ -96,6 +98,12 @@ Its \`exp\` is at most a day ahead; its \`visitor\`, if there is one, has fields
       repeat: 'Ending a session that is over changes nothing and returns it as it is.',
       surprises: others,
       answer: { ...session, status: 'ended', ended_at: startedAt + 95 },
+    },
+    'POST /p/{slug}/sessions/{id}/ask': {
+      ...asks,
+      cost: rated,
+      surprises: `${others} ${asks.surprises}`,
+      answer: { ...session, attendance: example.waitingSession.attendance },
     },
     'POST /p/{slug}/sessions/{id}/chat': {
       does: "Sends a message and streams the reply, with the events of the API's chat.",

@@ -2,6 +2,7 @@
 import { Type } from 'typebox';
 import { getAssistant, listAssistants } from '../handlers/assistants.ts';
 import { chat } from '../handlers/chat.ts';
+import { ask } from '../handlers/desk.ts';
 import { docs } from '../handlers/docs.ts';
 import * as service from '../handlers/service.ts';
 import { createSession, endSession, getSession, listSessions } from '../handlers/sessions.ts';
@@ -21,7 +22,7 @@ import { api, json, nothingLeft, open, text } from './row.ts';
 export const turnStream: Success = {
   status: 200,
   description:
-    "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error.",
+    "The turn's events: turn.started, any number of message.delta, and one of turn.completed, turn.aborted and error. Of a chat that is accepted for a person: message.accepted alone, and no `X-Turn-Id`.",
   content: { type: 'text/event-stream', schema: wire.TurnStream },
   headers: ['Cache-Control', 'X-Accel-Buffering', 'X-Turn-Id'],
 };
@@ -30,7 +31,7 @@ export const turnStream: Success = {
 export const sessionStream: Success = {
   status: 200,
   description:
-    'The events of the session: message.created, turn.started, turn.ended, and session.ended, after which it closes.',
+    'The events of the session: message.created, turn.started, turn.ended, attendance.changed, and session.ended, after which it closes.',
   orNothing: 'The session has ended, and no event is left.',
   content: { type: 'text/event-stream', schema: wire.SessionStream },
   headers: ['Cache-Control', 'X-Accel-Buffering'],
@@ -88,6 +89,13 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Ends a session and aborts its turn in flight.',
     success: json(wire.SessionView, 'The session.'),
     errors: onSession,
+  }),
+  api('POST', '/sessions/{id}/ask', ask, {
+    summary: 'Asks for a person to take the session; changes nothing on one that waits or has a person.',
+    body: wire.AskBody,
+    bodyOptional: true,
+    success: json(wire.SessionView, 'The session.'),
+    errors: [...onSession, 'route_not_found', 'session_ended', 'session_expired'],
   }),
   api('POST', '/sessions/{id}/chat', chat, {
     summary: 'Sends a message; the reply streams back.',

@@ -1,5 +1,6 @@
-/** Routes of the console's API beyond its records: trials, and the conversations of a workspace (contract 9). */
+/** Routes of the console's API beyond its records: trials, the conversations of a workspace, and the desk (contract 9, 23). */
 import { getLoad } from '../console/load.ts';
+import * as desk from '../console/desk.ts';
 import * as trials from '../console/trials.ts';
 import { getTurn } from '../console/turn.ts';
 import { limits } from '../../base/limits.ts';
@@ -10,6 +11,7 @@ import { json, operator } from './row.ts';
 
 const inWorkspace = '/console/api/workspaces/{w}';
 const sessionErrors = ['route_not_found', 'session_not_found'] as const;
+const openErrors = [...sessionErrors, 'session_ended', 'session_expired', 'session_taken'] as const;
 const turnErrors = [...sessionErrors, 'turn_not_found'] as const;
 
 export const deskRoutes: readonly Route[] = [
@@ -60,6 +62,35 @@ export const deskRoutes: readonly Route[] = [
     summary: 'Ends a session of the workspace and aborts its turn in flight.',
     success: json(wire.SessionView, 'The session.'),
     errors: sessionErrors,
+  }),
+  operator('GET', `${inWorkspace}/desk`, 'desk.work', desk.getDesk, {
+    summary: 'Lists the sessions that wait for a person, the longest first, and those that people have.',
+    query: wire.DeskQuery,
+    success: json(wire.DeskSessionList, 'A page of sessions.'),
+    errors: ['route_not_found'],
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/take`, 'desk.work', desk.takeSession, {
+    summary: 'Takes an open session: from then on the assistant is silent.',
+    success: json(wire.ConsoleSessionView, 'The session.'),
+    errors: openErrors,
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/messages`, 'desk.work', desk.sendMessage, {
+    summary: 'Sends the visitor a message of the person who has the session.',
+    body: wire.PersonMessageBody,
+    tooLong: { text: { name: 'message_too_long', limit: limits.messageCharactersMax } },
+    success: json(wire.MessageView, 'The message.', 201),
+    errors: [...openErrors, 'message_too_long', 'idempotency_mismatch'],
+    repeatable: true,
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/return`, 'desk.work', desk.returnSession, {
+    summary: 'Gives the session back to the assistant.',
+    success: json(wire.ConsoleSessionView, 'The session.'),
+    errors: openErrors,
+  }),
+  operator('POST', `${inWorkspace}/sessions/{id}/release`, 'desk.work', desk.releaseSession, {
+    summary: 'Gives the session up: its visitor waits for the next person.',
+    success: json(wire.ConsoleSessionView, 'The session.'),
+    errors: openErrors,
   }),
   operator('GET', `${inWorkspace}/sessions/{id}/events`, 'sessions.read', trials.workspaceSessionEvents, {
     summary: 'The events of any session of the workspace from now on, or from behind a cursor.',

@@ -1,5 +1,6 @@
 /** The paths of an assistant's public link (contract 9), and the preflight requests of browsers. */
 import { chat } from '../handlers/chat.ts';
+import { ask } from '../handlers/desk.ts';
 import * as link from '../handlers/link.ts';
 import { framePage, linkFile, linkPage, widget } from '../handlers/link-pages.ts';
 import { endSession, getSession } from '../handlers/sessions.ts';
@@ -59,6 +60,13 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Ends a session of the visitor and aborts its turn in flight.',
     success: json(wire.SessionView, 'The session.'),
     errors: onSession,
+  }),
+  visitor('POST', `${session}/ask`, ask, {
+    summary: 'Asks for a person to take the session; changes nothing on one that waits or has a person.',
+    body: wire.AskBody,
+    bodyOptional: true,
+    success: json(wire.SessionView, 'The session.'),
+    errors: [...onSession, 'route_not_found', ...over, 'rate_limited'],
   }),
   visitor('POST', `${session}/chat`, chat, {
     summary: 'Sends a message; the reply streams back.',

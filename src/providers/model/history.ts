@@ -8,8 +8,14 @@ import { estimateTokens } from '../model.ts';
 import type { ModelToolCall, ModelMessage, SaidMessage, ToolOffer } from '../model.ts';
 
 /** A stored message, with the calls of its turn. */
-export interface PastMessage extends SaidMessage {
+export interface PastMessage {
+  readonly role: 'user' | 'assistant' | 'person' | 'notice';
+  readonly content: string;
   readonly toolCalls?: readonly PastToolCall[];
+  /** The person of the desk who wrote it. */
+  readonly by?: { readonly name: string };
+  /** The person who has the session from then on, and the one who had it until then. */
+  readonly attendance?: { readonly name: string | null; readonly left?: string };
 }
 
 export interface PastToolCall {
@@ -107,11 +113,29 @@ export const estimateOffers = (offers: readonly ToolOffer[]): number =>
 const counted = (message: ModelMessage, before: ModelMessage | undefined): number =>
   message.role === 'tool' || before?.role === 'tool' ? 0 : 1;
 
-/** A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13). */
+/**
+ * A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13); messages of
+ * people are the assistant's, each after the name, and notices are not sent (contract 23).
+ */
 export const modelMessages = (conversation: readonly PastMessage[]): readonly ModelMessage[] =>
-  conversation.some(({ toolCalls }) => toolCalls !== undefined)
-    ? conversation.flatMap((message, index) => roundsOf(message, index === conversation.length - 1))
-    : conversation;
+  conversation.every(isPlain)
+    ? conversation
+    : conversation.flatMap((message, index) => messagesOf(message, index === conversation.length - 1));
+
+const isPlain = (message: PastMessage): message is SaidMessage =>
+  message.toolCalls === undefined && (message.role === 'user' || message.role === 'assistant');
+
+function messagesOf(message: PastMessage, isLast: boolean): ModelMessage[] {
+  const { role, content, by, attendance, toolCalls = [] } = message;
+  if (role === 'person') return [{ role: 'assistant', content: `[${by?.name ?? ''}] ${content}` }];
+  if (role !== 'notice') return roundsOf({ role, content, toolCalls }, isLast);
+  const sentences: ModelMessage[] = [];
+  if (attendance?.left !== undefined)
+    sentences.push({ role: 'user', content: `(${attendance.left} left the conversation.)` });
+  if (attendance?.name != null)
+    sentences.push({ role: 'user', content: `(${attendance.name} joined the conversation.)` });
+  return sentences;
+}
 
 /**
  * The tools that a history without an offer speaks of: those that are closed, or as much as is known of those that were
@@ -148,9 +172,11 @@ export const modelToolCall = ({
  * The rounds of a reply, each with its tool calls and their results. Results of earlier turns are shortened; `isLast`:
  * the reply waited for its results, which belong to this turn.
  */
-function roundsOf(message: PastMessage, isLast: boolean): ModelMessage[] {
-  const { role, content, toolCalls = [] } = message;
-  if (toolCalls.length === 0) return [message];
+function roundsOf(
+  { role, content, toolCalls }: SaidMessage & { readonly toolCalls: readonly PastToolCall[] },
+  isLast: boolean,
+): ModelMessage[] {
+  if (toolCalls.length === 0) return [{ role, content }];
   const roundMessages: ModelMessage[] = [];
   let at = 0;
   for (const round of new Set(toolCalls.map((call) => call.round))) {

@@ -22,6 +22,7 @@ import {
   type Fields,
 } from './fields.ts';
 import { ReleaseFields, releaseRow } from './release.ts';
+import { deskMessage, DeskRow } from './desk.ts';
 import type { StoredDelivery } from '../parts/webhooks.ts';
 import type {
   AskedModel,
@@ -77,7 +78,7 @@ const Bucket = () =>
     }),
   );
 const StopReason = () =>
-  Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls'));
+  Nullable(OneOf('end', 'length', 'content_filter', 'aborted', 'error', 'expired', 'tool_calls', 'taken'));
 const Arguments = () => Nullable(MapOf(Type.Unknown()));
 const Wants = () => OneOf('result', 'approval');
 const ToolCalls = () =>
@@ -185,6 +186,7 @@ const assistant = record('assistant', {
       identityRequired: Type.Optional(Type.Boolean()),
     } satisfies Fields<LinkSettings>),
   ),
+  desk: Type.Optional(DeskRow()),
   alias: Type.Optional(Nullable(Name())),
   release: Type.Optional(Nullable(ReleaseFields())),
   sessionPolicy: Type.Optional(OneOf('pin', 'follow')),
@@ -254,6 +256,8 @@ const session = record(
     recalls: Type.Optional(Count()),
     eventCount: Type.Optional(Whole()),
     withdrawnEvents: Type.Optional(Type.Array(Type.Object({ from: Count(), count: Count() }))),
+    attendance: Type.Optional(SnapshotOf()),
+    isForeign: Type.Optional(Type.Literal(true)),
     link: Type.Optional(
       Type.Object({
         visitorId: Name(),
@@ -317,7 +321,7 @@ const message = row('message', {
   record: Type.Object({
     id: Name(),
     turnId: Nullable(Name()),
-    role: OneOf('user', 'assistant'),
+    role: OneOf('user', 'assistant', 'person', 'notice'),
     content: Text(),
     status: OneOf('completed', 'partial', 'streaming'),
     stopReason: StopReason(),
@@ -334,6 +338,7 @@ const message = row('message', {
     assistantVersion: Type.Optional(Count()),
     feedback: Type.Optional(Type.Never()),
     visitorId: Type.Optional(Name()),
+    ...deskMessage,
   } satisfies Fields<Message>),
 });
 
@@ -375,7 +380,7 @@ const turn = row('turn', {
   flight: Nullable(
     Type.Object({
       fence: Fence(),
-      stop: Nullable(OneOf('aborted', 'expired')),
+      stop: Nullable(OneOf('aborted', 'expired', 'taken')),
       remembered: Nullable(Type.Object({ scope: Text(), key: Text() })),
       released: Type.Optional(Type.Integer({ minimum: -1, maximum: Number.MAX_SAFE_INTEGER })),
       calls: Type.Optional(ToolCalls()),

@@ -70,6 +70,10 @@ export const activeAt = (workspaceId: string, second: number): string =>
 /** The open trials of a workspace; each row has the Unix second at which the trial expires. */
 export const trials = (workspaceId: string): string => `trial/${part(workspaceId)}/`;
 
+/** The sessions at the desks of all workspaces. */
+export const desk = 'desk/';
+export const deskOf = (workspaceId: string): string => `${desk}${part(workspaceId)}/`;
+
 export const messages = (workspaceId: string, sessionId: string): string =>
   `message/${placed(workspaceId, sessionId)}/`;
 export const message = (workspaceId: string, sessionId: string, index: number): string =>
@@ -225,6 +229,7 @@ export const holdings = (workspaceId: string): string[] =>
       'session-by-assistant',
       'session-by-activity',
       'trial',
+      'desk',
       'message',
     ],
     ...[

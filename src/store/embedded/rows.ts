@@ -35,6 +35,12 @@ export interface StoredTurn {
   readonly moves?: TurnMoves;
 }
 
+/** A session at the desk: it waits for a person, or has one. */
+export interface DeskRow {
+  readonly workspaceId: string;
+  readonly sessionId: string;
+}
+
 /** Both messages of an ended turn, under the index of the user's message. */
 export interface ExchangeRow {
   readonly said: Message;

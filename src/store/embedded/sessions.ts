@@ -21,6 +21,7 @@ import type {
 } from '../store.ts';
 import { isOdd } from '../codec.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
+import { isAtDesk } from '../records/attendance.ts';
 import { matchesFilter, spanOf } from '../sessions.ts';
 import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
@@ -31,7 +32,7 @@ import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
 import { span } from './pages.ts';
 import type { EmbeddedReleases } from './releases.ts';
-import type { StoredSession } from './rows.ts';
+import type { DeskRow, StoredSession } from './rows.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
 import type { EmbeddedWebhooks } from './webhooks.ts';
@@ -53,6 +54,12 @@ export function putSession(draft: Draft, before: StoredSession | null, row: Stor
     if (machine.state === 'ended' || machine.state === 'expired') draft.remove(trial);
     else if (before === null) draft.put(trial, row.session.expiresAt);
   }
+  const isNow = isAtDesk(row.session);
+  if (isNow !== (before !== null && isAtDesk(before.session))) {
+    const key = keys.deskOf(workspaceId) + keys.part(id);
+    if (isNow) draft.put(key, { workspaceId, sessionId: id } satisfies DeskRow);
+    else draft.remove(key);
+  }
   draft.keep(keys.session(workspaceId, id), row, isOdd(row.session) ? 'odd' : 'session');
 }
 
@@ -64,6 +71,7 @@ export function hideSession(draft: Draft, { session }: StoredSession): void {
   draft.remove(keys.session(workspaceId, id));
   draft.remove(keys.deadline(session));
   if (channel === 'console') draft.remove(keys.trials(workspaceId) + keys.part(id));
+  if (isAtDesk(session)) draft.remove(keys.deskOf(workspaceId) + keys.part(id));
 }
 
 /** Removes a session with its contents. */

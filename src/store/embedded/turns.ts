@@ -1,7 +1,6 @@
 /** A turn's steps: begins, appends to, takes over, finishes or withdraws it; and reads it. */
 import { secondsOf } from '../../base/clock.ts';
 import type {
-  AmendedMessage,
   AppendOutput,
   AppendResult,
   AuditEntry,
@@ -32,13 +31,14 @@ import { codePoints, indexAfter, textBehind } from '../../base/text.ts';
 import { endedCalls, hasEnded } from '../records/tools.ts';
 import { committedTurn, slotNameOf, turnRowOf, type Flight, type FlightRow, type Flights } from './flights.ts';
 import { moveRow } from '../moves.ts';
+import { amendMessage } from './amend.ts';
 import { putAudit } from './audit.ts';
 import { dropBehind, putMoves, turnMovesOf } from './history.ts';
 import * as keys from './keys.ts';
 import type { EmbeddedLimits } from './limits.ts';
 import type { Memories } from './memories.ts';
 import type { Notices } from './notices.ts';
-import type { ExchangeRow, StoredMessage, StoredSession, StoredTurn } from './rows.ts';
+import type { ExchangeRow, StoredSession, StoredTurn } from './rows.ts';
 import { putSession, unmoved } from './sessions.ts';
 import { EmbeddedTranscript } from './transcript.ts';
 import type { UsageBook } from './usage.ts';
@@ -50,6 +50,8 @@ const outputRowCharactersMax = 4096;
 
 const lost = { outcome: 'lost' } as const;
 const fenced = { outcome: 'fenced' } as const;
+/** A person has taken the session: nothing of the turn is stored any more. */
+const silenced = { stop: 'taken' } as const;
 const same = (a: Fence, b: Fence): boolean => a.epoch === b.epoch && a.owner === b.owner;
 const placeOf = (workspaceId: string, { sessionId, id }: Turn): TurnPlace => ({ workspaceId, sessionId, turnId: id });
 
@@ -129,7 +131,7 @@ export class EmbeddedTurns implements TurnStore {
       };
       putSession(draft, before, { session, version: begun.version, withdrawn: before.withdrawn });
       draft.create(keys.flight(place), row, 'flight');
-      this.#amend(draft, place, step.amends);
+      amendMessage(draft, this.#batcher, place, step.amends);
       putAudit(draft, step.audit);
       this.#flights.set({ row, position: 0, tail: null });
       return { outcome: 'begun', version: begun.version, fence: begun.fence };
@@ -148,6 +150,7 @@ export class EmbeddedTurns implements TurnStore {
     const decided = this.#batcher.step<AppendResult>((draft) => {
       const stored = this.#flights.get(step);
       if (stored === undefined || !same(stored.row.fence, step.fence)) return 'fenced';
+      if (stored.row.stop === 'taken') return silenced;
       const text = unstored(stored, step);
       const flight =
         step.leaseUntilMs === undefined ? stored : this.#renew(draft, stored, step.leaseUntilMs, step.nowMs!);
@@ -203,33 +206,19 @@ export class EmbeddedTurns implements TurnStore {
     const decided = this.#batcher.step<AppendResult>((draft) => {
       const flight = this.#flights.get(step);
       if (flight === undefined || !same(flight.row.fence, step.fence)) return 'fenced';
+      if (flight.row.stop === 'taken') return silenced;
       const { calls = 0, amended = 0 } = flight.row;
       if (step.from > calls) throw gap(step.from, calls);
       const ends = Math.max(calls, step.from + step.calls.length);
       for (const [index, call] of step.calls.entries())
         if (step.from + index >= calls || hasEnded(call)) draft.put(keys.call(step, step.from + index), call);
       const ended = step.amends === undefined ? 0 : endedCalls(step.amends.message);
-      if (ended >= amended) this.#amend(draft, step, step.amends);
+      if (ended >= amended) amendMessage(draft, this.#batcher, step, step.amends);
       if (ends > calls || ended > amended)
         this.#change(draft, flight, { ...(ends > 0 && { calls: ends }), ...(ended > amended && { amended: ended }) });
       return stopOf(flight) ?? 'stored';
     });
     return this.#telling(step, decided, (answer) => answer !== 'fenced');
-  }
-
-  /** Puts an earlier message in the place of what it was. */
-  #amend(draft: Draft, { workspaceId, sessionId }: TurnPlace, amends: AmendedMessage | undefined): void {
-    if (amends === undefined) return;
-    const { index, message } = amends;
-    const before =
-      index > 0 ? this.#batcher.get<StoredMessage>(keys.message(workspaceId, sessionId, index - 1)) : undefined;
-    if (before !== undefined && 'said' in before)
-      draft.put(
-        keys.message(workspaceId, sessionId, index - 1),
-        { said: before.said, reply: message } satisfies ExchangeRow,
-        'exchange',
-      );
-    else draft.put(keys.message(workspaceId, sessionId, index), message, 'message');
   }
 
   async requestStop(
@@ -281,7 +270,7 @@ export class EmbeddedTurns implements TurnStore {
         'turn',
       );
       this.#putMessages(draft, flight.row, { ...step.message, content });
-      this.#amend(draft, place, step.amends);
+      amendMessage(draft, this.#batcher, place, step.amends);
       putAudit(draft, step.audit);
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
@@ -353,7 +342,7 @@ export class EmbeddedTurns implements TurnStore {
       if (row !== undefined) this.#undo(draft, row, step, place);
       if (row !== undefined)
         isHalted = this.#releases.countWithdrawn(draft, session, row.turn, row.finished !== null, step.nowMs ?? 0);
-      if (row !== undefined) this.#amend(draft, place, step.amends);
+      if (row !== undefined) amendMessage(draft, this.#batcher, place, step.amends);
       if (row !== undefined && step.settled !== undefined)
         this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       this.#webhooks.putSessionEnd(draft, before, session, step.nowMs ?? 0);

@@ -17,7 +17,15 @@ import type {
   WebhookDelivery,
   WebhookStore,
 } from '../store.ts';
-import { deliveryHead, deliveryId, hasEnd, sessionEvent, turnEvent, type StoredEvent } from '../webhook-events.ts';
+import {
+  attendanceEvent,
+  deliveryHead,
+  deliveryId,
+  hasEnd,
+  sessionEvent,
+  turnEvent,
+  type StoredEvent,
+} from '../webhook-events.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import * as keys from './keys.ts';
 import { dropDelivery, putDelivery } from './deliveries.ts';
@@ -87,6 +95,12 @@ export class EmbeddedWebhooks implements WebhookStore {
   putSessionEnd(draft: Draft, before: StoredSession, session: Session, nowMs: number): void {
     if (this.#enabled.has(session.workspaceId) && hasEnd(session) && !hasEnd(before.session))
       this.#put(draft, session, sessionEvent(session, nowMs), session.id, nowMs);
+  }
+
+  /** Stores the event of a session whose attendance moves; `messageId`: the message that has the change. */
+  putAttendance(draft: Draft, session: Session, messageId: string, nowMs: number): void {
+    if (this.#enabled.has(session.workspaceId))
+      this.#put(draft, session, attendanceEvent(session, nowMs), messageId, nowMs);
   }
 
   /** Removes the deliveries of a turn that is withdrawn. */

@@ -33,7 +33,7 @@ export interface Fence {
 }
 
 /** Reason for which a process other than the owner wants a turn to stop. */
-export type StopRequest = 'aborted' | 'expired';
+export type StopRequest = 'aborted' | 'expired' | 'taken';
 
 /**
  * The fence of the process that took a turn over. `stop`: the reason of an earlier request to stop the turn, or null.

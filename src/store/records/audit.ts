@@ -25,7 +25,7 @@ export const auditPlaceOf = ({ id, workspaceId }: AuditEntry): AuditPlace => ({
 
 /** A step of a conversation that a person takes in the console. */
 export interface AuditedStep {
-  readonly action: 'create' | 'message' | 'end' | 'abort';
+  readonly action: 'create' | 'message' | 'end' | 'abort' | 'take' | 'return' | 'release';
   readonly session: { readonly id: string; readonly workspaceId: string; readonly assistantId: string };
   /** The turn that begins or that is aborted; null for none. */
   readonly turnId: string | null;

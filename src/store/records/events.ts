@@ -2,9 +2,10 @@
  * Numbers of a session's events (contract 23), from 1. No event has a row: each is derived from the message or the turn
  * whose step stored it, and only a turn stores a number, its first event's. A turn has the events
  * `message.created` of the user's message, `turn.started`, and with its end `message.created` of the reply and
- * `turn.ended`. A message outside of a turn, and each message of a turn that has no number, has one event.
+ * `turn.ended`. A message outside of a turn has one event, or two with a change of who answers; it has its number, unless
+ * the step that created the session stored it. Each message of a turn that has no number, has one event, too.
  */
-import { firstIndexOf, type Session, type Turn } from '../records.ts';
+import { firstIndexOf, type Message, type Session, type Turn } from '../records.ts';
 
 /** Consecutive numbers. */
 export interface EventNumbers {
@@ -21,6 +22,10 @@ export const eventCountOf = ({ eventCount, messageCount }: Pick<Session, 'eventC
 
 /** Number of events of a turn until its end. */
 export const turnEvents = ({ unasked }: Pick<Turn, 'unasked'>): number => (unasked ? 3 : 4);
+
+/** Number of events of a message outside of a turn: a change of who answers, and the message unless it is empty. */
+export const eventsOfMessage = ({ attendance, content }: Pick<Message, 'attendance' | 'content'>): number =>
+  attendance === undefined ? 1 : content === '' ? 1 : 2;
 
 /** The numbers of a turn's events. */
 export const numbersOf = (turn: Turn): EventNumbers =>

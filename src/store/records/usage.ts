@@ -12,6 +12,8 @@ export interface UsageCounts {
   readonly cachedInputTokens: number;
   readonly feedbackUp: number;
   readonly feedbackDown: number;
+  readonly personMessages: number;
+  readonly handovers: number;
 }
 
 /** Usage in one bucket: its first second, and the counts within both the bucket and the requested window. */

@@ -18,6 +18,7 @@ import { packMove } from '../moves.ts';
 import { eventText } from '../webhook-events.ts';
 import { textOfState } from './webhooks.ts';
 import { claimOf, entryOf } from '../records.ts';
+import { isAtDesk } from '../records/attendance.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
 import { Eviction } from './eviction.ts';
@@ -254,6 +255,7 @@ export class RedisTarget implements DumpTarget {
       assistant: part(record.assistantId),
       trial: record.channel === 'console' ? 1 : '',
       withdrawn: withdrawn === null ? '' : `${withdrawn.turnId} ${textOf(withdrawn)}`,
+      desk: isAtDesk(record) ? 1 : '',
     });
   }
 

@@ -14,7 +14,7 @@ import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
 import { haltedAssistant, haltMove, releaseRow } from '../releases.ts';
-import { deliveryHead, eventText, sessionEvent, turnEvent } from '../webhook-events.ts';
+import { attendanceEvent, deliveryHead, eventText, sessionEvent, turnEvent } from '../webhook-events.ts';
 import { moveAround } from './history.ts';
 import { memoryDigest, part } from './keys.ts';
 import type { Argument, RedisReply } from './reply.ts';
@@ -41,6 +41,14 @@ export function endedFields(session: Session, turn: Turn, nowMs: number) {
   return event === null
     ? { ...noEnding, turnEvent: '' }
     : { ...endingFields(session, nowMs), ...eventTime(nowMs), turnEvent: eventText(event) };
+}
+
+/** The event of a session whose attendance moves; empty for none. */
+export function attendanceFields(session: Session | null, source: string, nowMs: number) {
+  const event = session && attendanceEvent(session, nowMs);
+  return event === null
+    ? { deliveryHead: '', eventAt: '', event: '', source: '' }
+    : { ...eventTime(nowMs), event: eventText(event), source: part(source) };
 }
 
 const eventTime = (nowMs: number) => ({ deliveryHead: deliveryHead(nowMs), eventAt: nowMs });

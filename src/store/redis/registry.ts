@@ -23,9 +23,10 @@ const staleMs = 2 * countsOnMs;
 
 /**
  * `active`: workspaces with sessions, leases or memories, for the sweep. `turning`: workspaces that began turns lately,
- * for their leases. `erasing`: workspaces with erasures. `calling`: workspaces with webhooks.
+ * for their leases. `erasing`: workspaces with erasures. `calling`: workspaces with webhooks. `attended`: workspaces with
+ * sessions at the desk.
  */
-type List = 'active' | 'turning' | 'erasing' | 'calling';
+type List = 'active' | 'turning' | 'erasing' | 'calling' | 'attended';
 
 export interface Registered {
   readonly workspaceId: string;

@@ -62,6 +62,32 @@ export const steps = {
     '...earlier',
   ],
   'save-session': ['session', ...basis, ...session, 'write', 'move', ...audit, ...ending, '...settled'],
+  'attend-session': [
+    'session',
+    ...basis,
+    ...session,
+    'desk',
+    'write',
+    ...memory,
+    'first',
+    'amends',
+    'silences',
+    'lease',
+    'channel',
+    'notice',
+    'account',
+    'countedAt',
+    'people',
+    'handovers',
+    ...audit,
+    'deliveryHead',
+    'eventAt',
+    'event',
+    'source',
+    'messages',
+    '...rest',
+  ],
+  'list-desk': ['order', 'after', 'count'],
   'charge-session': ['session', ...basis, ...session, 'write', '...asked'],
   'await-session': ['session', 'channel', 'notice'],
   'discard-session': ['session', ...basis, 'account', 'created', 'memory', 'result', 'assistant', 'number'],
@@ -227,7 +253,7 @@ export const steps = {
   'dump-session': ['session', 'count'],
   'load-record': ['kind', 'id', 'record', 'version', 'alias', 'wants'],
   'load-release': ['assistant', ...release, 'notice'],
-  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial'],
+  'load-session': ['session', 'version', ...session, 'assistant', 'withdrawn', 'trial', 'desk'],
   'load-message': ['session', 'index', 'record', 'content', 'points', 'turn'],
   'load-turn': [
     'session',
@@ -275,6 +301,8 @@ interface Answers {
   'create-session': [Named<'created'>] | [Named<'full'>] | [Named<'outdated'>] | Remembered;
   'charge-session': [Named<'charged'>, version: number] | [Named<'lost'>] | Refusing;
   'save-session': number | null;
+  'attend-session': [Named<'stored'>, version: number] | [Named<'lost'>] | Remembered | Refusing;
+  'list-desk': Buffer[];
   'await-session': [record: Buffer, version: Buffer] | null;
   'list-sessions': [bound: Buffer | null, records: Buffer[]];
   'begin-turn':

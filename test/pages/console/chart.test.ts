@@ -1,4 +1,5 @@
 /** The charts show the machines' real behaviour. */
+import { unattended } from '../../../machines/attendance.ts';
 import { mintedCall } from '../../../machines/call.ts';
 import { newReply } from '../../../machines/reply.ts';
 import { begunTurn } from '../../../machines/turn.ts';
@@ -50,6 +51,11 @@ const contexts: Readonly<Record<ActorKind, readonly object[]>> = {
   session: [
     { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: null },
     { expiresAt: 4_000_000_000, endedAt: null, activeTurnId: 'turn_1' },
+  ],
+  attendance: [
+    unattended(1),
+    { ...unattended(1), untilMs: 9e12 },
+    { ...unattended(1), person: { id: 'prs_1', name: 'Ann' }, untilMs: 9e12 },
   ],
   turn: [
     begunTurn({ runsUntil: 9e15, shared: false }),

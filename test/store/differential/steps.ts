@@ -231,8 +231,36 @@ const chargeSession: Make = async (known, drawn) => {
   return call('chargeSession', true, [step]);
 };
 
+/** A part of the draws of `saveSession`, too. */
+const attendSession: Make = async (known, drawn) => {
+  const session = picked(known.sessions, drawn.pick);
+  if (session === undefined) return null;
+  const { record, version } = await known.session(session);
+  const count = drawn.which % 3;
+  const messages = Array.from({ length: count }, (_, at) => ({
+    ...message({ id: `msg_${known.now}_${drawn.which}_${at}`, role: 'notice', content: drawn.text }),
+    sequence: 1 + at,
+  }));
+  const state = chosen(['waiting', 'person', 'assistant'], drawn.which);
+  const attendance = snapshot(state, { since: known.now, person: null, untilMs: null });
+  const { activeTurnId = null } = record.machine.context as { readonly activeTurnId?: string | null };
+  const step = {
+    session: moved(known, record, { messageCount: record.messageCount + count, attendance }),
+    ...basisOf(known, drawn, version, record.mark),
+    messages,
+    ...(activeTurnId !== null && { silences: { turnId: activeTurnId, leaseUntilMs: known.nowMs + 5_000 } }),
+    remember: drawn.near > 1 ? null : rememberedOf(known, drawn, `msg_${known.now}`),
+    ...(drawn.which > 5 && { asked: askedOf(known, drawn) }),
+    ...(drawn.which > 2 && { counts: { personMessages: count, handovers: 1 } }),
+    ...(count > 0 && { reports: messages[0]!.id }),
+    ...audited(known, record.workspaceId, drawn),
+    nowMs: known.nowMs,
+  };
+  return call('attendSession', true, [step]);
+};
+
 const saveSession: Make = async (known, drawn) => {
-  if (drawn.lasts === 5) return chargeSession(known, drawn);
+  if (drawn.lasts === 5) return (drawn.flag ? attendSession : chargeSession)(known, drawn);
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
@@ -743,6 +771,11 @@ export const storeSteps = {
   createSession,
   saveSession,
   chargeSession,
+  attendSession,
+  deskSessions: (known, { pick, flag }) =>
+    call('deskSessions', false, [known.workspaceId(pick), { limit: 2, after: null, order: flag ? 'asc' : 'desc' }]),
+  // A store may name workspaces whose sessions have left the desk.
+  deskWorkspaces: () => null,
   discardSession: (known, drawn) => (drawn.lasts > 0 ? discardSession(known, drawn) : eraseSession(known, drawn)),
   beginErasure,
   eraseSession,

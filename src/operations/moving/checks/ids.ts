@@ -107,7 +107,7 @@ function idsOf(row: DumpRow): Named[] {
         ...recordIds(row, 'dlv'),
         ['record.webhookId', row.record.webhookId, 'whk'],
         ['record.sessionId', row.record.sessionId, 'ses'],
-        ['record.sourceId', row.record.sourceId, 'turn', 'ses'],
+        ['record.sourceId', row.record.sourceId, 'turn', 'ses', 'msg'],
       ];
     case 'audit':
       return auditIds(row);

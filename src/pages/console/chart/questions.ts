@@ -31,6 +31,11 @@ const currentIn = (context: unknown): number => (context as Releasing)?.current 
 const candidateIn = (context: unknown): number => (context as Releasing)?.candidate ?? 1;
 /** A version that is neither current nor rolled out. */
 const newVersionIn = (context: unknown): number => Math.max(currentIn(context), candidateIn(context)) + 1;
+const newcomer = { id: 'prs_new', name: 'Somebody' };
+const holderOf = ({ context }: Standing): { readonly id: string; readonly name: string } =>
+  (context as { person?: typeof newcomer | null } | null)?.person ?? newcomer;
+const dueOf = ({ context }: Standing, at: number): number =>
+  (context as { untilMs?: number | null } | null)?.untilMs ?? at;
 
 const chat =
   (assistantRefusal: string | null): Make =>
@@ -61,9 +66,43 @@ const cases: Readonly<Record<string, readonly (readonly [when: string | null, ma
     [null, (standing, at) => ({ type: 'tick', at: inTime(standing, at) })],
     ['the deadline is due', (standing, at) => ({ type: 'tick', at: deadlineOf(standing, at) })],
   ],
+  'attendance take': [
+    [null, (_, at) => ({ type: 'take', at, by: newcomer, untilMs: at + 60_000, turnId: null })],
+    [
+      'by the person who has it',
+      (standing, at) => ({ type: 'take', at, by: holderOf(standing), untilMs: at + 60_000, turnId: null }),
+    ],
+  ],
+  ...Object.fromEntries(
+    (['say', 'return', 'release'] as const).map((type) => [
+      `attendance ${type}`,
+      [
+        [null, (standing: Standing, at: number) => ({ type, at, by: holderOf(standing), untilMs: at + 60_000 })],
+        ['by somebody else', (_: Standing, at: number) => ({ type, at, by: newcomer, untilMs: at + 60_000 })],
+      ] as const,
+    ]),
+  ),
+  'attendance ask': [[null, (_, at) => ({ type: 'ask', at, reason: null, untilMs: at + 60_000 })]],
+  'attendance tick': [
+    [null, (standing, at) => ({ type: 'tick', at: dueOf(standing, at) - 1, presentUntilMs: 0, untilMs: at })],
+    [
+      'the deadline is due',
+      (standing, at) => ({ type: 'tick', at: dueOf(standing, at), presentUntilMs: 0, untilMs: at + 60_000 }),
+    ],
+    [
+      'the person is present',
+      (standing, at) => ({
+        type: 'tick',
+        at: dueOf(standing, at),
+        presentUntilMs: dueOf(standing, at) + 60_000,
+        untilMs: at + 60_000,
+      }),
+    ],
+  ],
   'turn stop': [
     ['it is aborted', (_, at) => ({ type: 'stop', at, reason: 'aborted' })],
     ['its session expires', (_, at) => ({ type: 'stop', at, reason: 'expired' })],
+    ['a person takes its session', (_, at) => ({ type: 'stop', at, reason: 'taken' })],
     ['the server drains', (_, at) => ({ type: 'stop', at, reason: 'drain' })],
   ],
   'turn unstored': [['the store is away', (_, at) => ({ type: 'unstored', at, fault: 'store_away' })]],

@@ -59,6 +59,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   release: 'Release',
   socket: 'Socket',
   visitor: 'Visitor',
+  attendance: 'Attendance',
 };
 const kept: readonly ActorKind[] = ['session', 'key', 'assistant'];
 

@@ -30,6 +30,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   release: 'Releases',
   socket: 'Sockets',
   visitor: 'Visitors',
+  attendance: 'Attendances',
 };
 
 /** A turn does not sleep. */

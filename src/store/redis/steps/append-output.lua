@@ -2,7 +2,7 @@
 -- answered with a request to stop. A notice is published only if a reader waits for it and may see some of the piece.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, epoch, owner, position, count, text, lease.
--- Answer: {'stored', stop} with the request to stop or false, {'fenced'}, or {'hole', position} with where the output ends.
+-- Answer: {'stored', stop} with the request to stop or false (`taken`: nothing is stored), {'fenced'}, or {'hole', position} with where the output ends.
 --- @include "announce"
 --- @include "at"
 --- @include "int"
@@ -14,6 +14,7 @@ local flight = at('flight', session, turn)
 if not is_held(flight, epoch, owner) then return { 'fenced' } end
 local stands = redis.call('HMGET', flight, 'position', 'stop', 'awaited', 'awaitedOn', 'released')
 local stored, stop, awaited, released = tonumber(stands[1]), stands[2], stands[3], stands[5]
+if stop == 'taken' then return { 'stored', stop } end
 if tonumber(position) > stored then return { 'hole', stored } end
 if lease ~= '' and not renew_lease(flight, session .. '/' .. turn, lease) then return { 'fenced' } end
 local rest, points = skip_points(text, tonumber(count), stored - position)

@@ -32,5 +32,5 @@ for _, account in ipairs(redis.call('SMEMBERS', at('usage'))) do
   if redis.call('EXISTS', key) == 0 then redis.call('SREM', at('usage'), account) end
   if left <= 0 then return 0 end
 end
-redis.call('UNLINK', at('slots'), at('leases'), at('activity'), at('trials'))
+redis.call('UNLINK', at('slots'), at('leases'), at('activity'), at('trials'), at('desk'))
 return redis.call('EXISTS', at('usage')) == 0 and 1 or 0

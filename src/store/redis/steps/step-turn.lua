@@ -3,7 +3,7 @@
 -- put in the place of one with more: `ended` counts them, and `open` has a digit for each call, 1 if it is open.
 -- KEYS: the workspace's root.
 -- ARGV: session, turn, epoch, owner, from, amends, ended, open, ...calls.
--- Answer: {'stored', stop} with the request to stop or false, {'fenced'}, or {'hole', count} with how many there are, if the place lies beyond.
+-- Answer: {'stored', stop} with the request to stop or false (`taken`: nothing is stored), {'fenced'}, or {'hole', count} with how many there are, if the place lies beyond.
 --- @include "amend-message"
 --- @include "announce"
 --- @include "at"
@@ -13,6 +13,7 @@
 local flight = at('flight', session, turn)
 if not is_held(flight, epoch, owner) then return { 'fenced' } end
 local stop, awaited, awaited_on, count, amended = unpack(redis.call('HMGET', flight, 'stop', 'awaited', 'awaitedOn', 'calls', 'amended'))
+if stop == 'taken' then return { 'stored', stop } end
 count, amended, ended = tonumber(count or 0), tonumber(amended or 0), tonumber(ended)
 if tonumber(from) > count then return { 'hole', count } end
 for place = calls_at, #ARGV do
