@@ -114,7 +114,7 @@ export class RedisStore implements Store {
     this.sessions = new RedisSessions(link, roots, registry, ids, due);
     const orphans = new RedisOrphans(link, roots, clock, turning);
     this.turns = new RedisTurns(link, roots, [registry, turning], orphans, due, clock, time);
-    this.desk = new RedisDesk(link, roots, new Registry(link, roots, clock, 'attended'), orphans, ids);
+    this.desk = new RedisDesk(link, roots, new Registry(link, roots, clock, 'attended'), orphans, ids, due);
     this.#budgets = new RedisBudgets(link, roots, clock, ids);
     this.limits = new RedisLimits(link, roots, ids, this.#budgets);
     this.usage = new RedisUsage(link, roots);

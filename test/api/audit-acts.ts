@@ -77,6 +77,14 @@ export class Scene {
     return { id, path: `${this.inside}/sessions/${id}` };
   }
 
+  /** The path of a session that a person of the desk has. */
+  async taken(): Promise<string> {
+    const { id } = await this.house.session((await this.house.assistant()).id);
+    const path = `${this.inside}/sessions/${id}`;
+    await this.post(`${path}/take`);
+    return path;
+  }
+
   /** A turn in flight of a client. */
   async streaming(): Promise<{ readonly sessionId: string; readonly turnId: string }> {
     const { id } = await this.house.assistant({ model: { provider: 'synthetic', name: 'tokens=9,hang_at=2' } });
@@ -300,6 +308,21 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
     ['call session'],
     async (scene) => at(`${(await scene.trial()).path}/call-tokens`, {}),
   ],
+  'POST /workspaces/{w}/sessions/{id}/take': [
+    ['take session'],
+    async ({ house, inside }) =>
+      at(`${inside}/sessions/${(await house.session((await house.assistant()).id)).id}/take`, {}),
+  ],
+  ...Object.fromEntries(
+    [
+      ['messages', 'message session', { text: hidden['message'] }],
+      ['return', 'return session', {}],
+      ['release', 'release session', {}],
+    ].map(([verb, row, body]): [string, [string[], Act]] => [
+      `POST /workspaces/{w}/sessions/{id}/${verb as string}`,
+      [[row as string], async (scene) => at(`${await scene.taken()}/${verb as string}`, body)],
+    ]),
+  ),
   // The turn in flight ends with its session, which is one change.
   'POST /workspaces/{w}/sessions/{id}/end': [
     ['end session'],

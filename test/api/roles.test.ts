@@ -31,6 +31,8 @@ const table: readonly (readonly [RegExp, string])[] = [
   [/^GET \S+\{w\}\/(sessions|assistants)/, 'oeav'],
   [/^DELETE \S+\{w\}\/(sessions|visitors)/, 'o'],
   [/^POST \S+\{w\}\/sessions\S+\/(end|abort)$/, 'oea'],
+  [/^GET \S+\{w\}\/desk$/, 'oa'],
+  [/^POST \S+\{w\}\/sessions\S+\/(take|messages|return|release)$/, 'oa'],
   [/^POST \S+\{w\}\/sessions\S+\/(chat|call-tokens)$/, 'oe'],
   [/^\w+ \S+\{w\}\/assistants/, 'oe'],
 ];

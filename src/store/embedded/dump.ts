@@ -167,7 +167,13 @@ export class EmbeddedSource implements DumpSource, Holdings {
   }
 
   async *#messages(workspaceId: string, sessionId: string): AsyncGenerator<MessageRow | TurnRow> {
+    const flying = (await all(this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))))
+      .filter((row): row is FlightRow => row.turn !== undefined)
+      .sort((one, other) => one.turn.messageIndex - other.turn.messageIndex);
     for await (const [key, row] of this.#rows<rows.StoredMessage>(keys.messages(workspaceId, sessionId))) {
+      // Messages of the desk may follow a turn in flight.
+      while (flying.length > 0 && flying[0]!.turn.messageIndex < Number(keys.lastPart(key)))
+        yield* this.#flight(flying.shift()!);
       for (const [index, message] of rows.messagesOf(Number(keys.lastPart(key)), row)) {
         const place = message.turnId === null ? null : { workspaceId, sessionId, turnId: message.turnId };
         // An earlier version wrote the message of a turn in flight.
@@ -186,25 +192,27 @@ export class EmbeddedSource implements DumpSource, Holdings {
           );
       }
     }
-    for await (const [, row] of this.#rows<FlightRow | EarlierFlightRow>(keys.sessionFlights(workspaceId, sessionId))) {
-      if (row.turn === undefined) continue;
-      const { place, turn, said } = row;
-      if (said !== undefined)
-        yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
-      yield {
-        type: 'message',
-        workspaceId,
-        sessionId,
-        index: turn.messageIndex,
-        record: streamingMessage(turn, await this.#output(place)),
-      };
-      yield this.#turn(
-        workspaceId,
-        turnRowOf(row),
-        row,
-        row.calls === undefined ? [] : await all(this.#rows<ToolCall>(keys.calls(place))),
-      );
-    }
+    for (const row of flying) yield* this.#flight(row);
+  }
+
+  async *#flight(row: FlightRow): AsyncGenerator<MessageRow | TurnRow> {
+    const { place, turn, said } = row;
+    const { workspaceId, sessionId } = place;
+    if (said !== undefined)
+      yield { type: 'message', workspaceId, sessionId, index: turn.messageIndex - 1, record: said };
+    yield {
+      type: 'message',
+      workspaceId,
+      sessionId,
+      index: turn.messageIndex,
+      record: streamingMessage(turn, await this.#output(place)),
+    };
+    yield this.#turn(
+      workspaceId,
+      turnRowOf(row),
+      row,
+      row.calls === undefined ? [] : await all(this.#rows<ToolCall>(keys.calls(place))),
+    );
   }
 
   async #output(place: TurnPlace): Promise<string> {

@@ -14,6 +14,7 @@ import type {
   Session,
 } from '../store.ts';
 import { auditFields, RedisAudit } from './audit.ts';
+import type { DueWorkspaces } from './due-workspaces.ts';
 import { account, part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { answersOf, askedFields } from './limits.ts';
@@ -29,15 +30,17 @@ export class RedisDesk implements DeskStore {
   readonly #attended: Registry;
   readonly #orphans: RedisOrphans;
   readonly #ids: Ids;
+  readonly #due: DueWorkspaces;
   readonly #audit: RedisAudit;
 
   /** `attended`: the list on which a workspace is registered before a session of it comes to the desk. */
-  constructor(link: RedisLink, roots: Roots, attended: Registry, orphans: RedisOrphans, ids: Ids) {
+  constructor(link: RedisLink, roots: Roots, attended: Registry, orphans: RedisOrphans, ids: Ids, due: DueWorkspaces) {
     this.#link = link;
     this.#roots = roots;
     this.#attended = attended;
     this.#orphans = orphans;
     this.#ids = ids;
+    this.#due = due;
     this.#audit = new RedisAudit(link, roots);
   }
 
@@ -48,7 +51,7 @@ export class RedisDesk implements DeskStore {
     await this.#attended.register(workspaceId);
     const lease = silences === undefined ? 0 : silences.leaseUntilMs - nowMs;
     if (silences !== undefined) this.#orphans.noteLease(workspaceId, lease);
-    const answer = await this.#link.runDurable('attend-session', this.#roots.workspace(workspaceId), {
+    const sent = this.#link.runDurable('attend-session', this.#roots.workspace(workspaceId), {
       session: part(sessionId),
       ...basisFields(step),
       ...sessionFields(session),
@@ -73,6 +76,7 @@ export class RedisDesk implements DeskStore {
         ...askedFields(step.asked, nowMs),
       ],
     });
+    const answer = await (step.reports === undefined ? sent : sent.finally(() => this.#due.ended(workspaceId)));
     if (begins(answer, 'stored')) return { outcome: 'stored', version: answer[1] };
     if (begins(answer, 'remembered'))
       return { outcome: 'remembered', remembered: unpackRow<IdempotencyRecord>(answer[1]) };

@@ -231,6 +231,12 @@ const chargeSession: Make = async (known, drawn) => {
   return call('chargeSession', true, [step]);
 };
 
+const deskSessions: Make = (known, { pick, which }) =>
+  call('deskSessions', false, [
+    known.workspaceId(pick),
+    { limit: 2, after: null, order: which % 2 === 0 ? 'asc' : 'desc' },
+  ]);
+
 /** A part of the draws of `saveSession`, too. */
 const attendSession: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
@@ -772,8 +778,7 @@ export const storeSteps = {
   saveSession,
   chargeSession,
   attendSession,
-  deskSessions: (known, { pick, flag }) =>
-    call('deskSessions', false, [known.workspaceId(pick), { limit: 2, after: null, order: flag ? 'asc' : 'desc' }]),
+  deskSessions,
   // A store may name workspaces whose sessions have left the desk.
   deskWorkspaces: () => null,
   discardSession: (known, drawn) => (drawn.lasts > 0 ? discardSession(known, drawn) : eraseSession(known, drawn)),
@@ -791,7 +796,8 @@ export const storeSteps = {
   finishTurn,
   withdrawTurn,
   takeOverTurn,
-  sessions: (known, drawn) => (drawn.flag ? claimDeliveries : sessions)(known, drawn),
+  sessions: (known, drawn) =>
+    (drawn.flag ? claimDeliveries : drawn.lasts === 0 ? deskSessions : sessions)(known, drawn),
   takeBudgets,
   readBudgets,
   takeLimits,
