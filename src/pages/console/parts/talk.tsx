@@ -166,8 +166,17 @@ export function cutBecause({ status, stop_reason: reason, error_code: code, voic
   if (status !== 'partial') return null;
   if (reason === 'aborted') return cutWords[voice?.cut_by ?? 'api'];
   if (reason === 'expired') return 'the session ran out of time';
+  if (reason === 'taken') return 'a person took the session';
   return code === 'assistant_unavailable' ? 'the provider failed' : `cut short${code === null ? '' : `: ${code}`}`;
 }
+
+/** The note on a message that no turn answers or made: a greeting, or the name of a person of the desk. */
+function originOf({ role, turn_id: turnId, by }: Message): string | null {
+  if (role === 'person') return by?.name ?? null;
+  return role === 'assistant' && turnId === null ? 'greeting' : null;
+}
+
+const speakers = { user: 'Visitor', assistant: 'Assistant', person: 'Person', notice: 'Notice' } as const;
 
 const second = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 
@@ -236,7 +245,7 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
           at={message.created_at}
           spoken={spokenOf(message)}
           growing={message.status === 'streaming'}
-          note={cutBecause(message) ?? (message.turn_id === null ? 'greeting' : null)}
+          note={cutBecause(message) ?? originOf(message)}
           feedback={message.feedback}
           cut={message.status === 'partial'}
           turn={message.role === 'assistant' && message.turn_id !== null ? turnLink?.(message.turn_id) : undefined}
@@ -248,7 +257,7 @@ export function Transcript({ talk, empty, turnLink }: TranscriptOptions) {
 }
 
 interface SaidOptions {
-  readonly role: 'user' | 'assistant';
+  readonly role: Message['role'];
   readonly text: string;
   /** Whether the site has signed who says it; null where that is as before. */
   readonly verified?: boolean | null;
@@ -302,7 +311,7 @@ const Said = ({
   feedback = null,
   turn,
 }: SaidOptions) => (
-  <article class={`said ${role}`} tabIndex={0} aria-label={role === 'user' ? 'Visitor' : 'Assistant'}>
+  <article class={`said ${role}`} tabIndex={0} aria-label={speakers[role]}>
     {isNewVersion && <p class="aside">From here on version {version} answers.</p>}
     {partsOf(text, calls).map(({ call, words }) => (
       <Fragment key={call?.id ?? ''}>
