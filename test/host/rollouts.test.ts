@@ -1,4 +1,4 @@
-/** Rollouts in a process that has not heard of the latest change: its steps are those of the stored release. */
+/** Rollouts in a process that has not heard of the latest change: its steps obey the stored release. */
 import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { createOnVersion } from '../../src/conversation/new-session.ts';
