@@ -20,7 +20,9 @@ export type IdPrefix =
   | 'call'
   | 'tool'
   | 'whk'
-  | 'dlv';
+  | 'dlv'
+  | 'tst'
+  | 'run';
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabetCodes = Buffer.from(alphabet);

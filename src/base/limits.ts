@@ -96,6 +96,14 @@ export const limits = {
   secretsReplacedMax: 9, // replaced secrets that still sign: ten signatures are 480 bytes of a head
   webhooksMax: 5, // of a workspace, contract 17
   webhookDeliveriesMax: 100, // of a webhook, listed and kept
+  testsMax: 200, // of an assistant, contract 21
+  testStepsMax: 50, // contract 21
+  testRepeatMax: 10, // contract 21
+  testExpectationsMax: 20, // contract 21: items of a list in `expect`
+  testTextCharactersMax: 1000, // contract 21: characters of a text in `expect`
+  testResultsMax: 200, // scripted results of a function
+  replaySessionsMax: 200, // contract 21
+  testRunsWaitingMax: 10, // of an assistant, contract 21
   webhookAnswerMs: 15_000, // contract 17
   /** Code points of a result that the model of a later turn is sent. */
   toolEarlierCharactersMax: 2000,

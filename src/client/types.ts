@@ -86,7 +86,7 @@ export interface Session {
   active_turn_id: string | null;
   active_call_id: string | null;
   pending_tool_calls: PendingToolCall[];
-  channel: 'api' | 'link' | 'widget' | 'console';
+  channel: 'api' | 'link' | 'widget' | 'console' | 'test';
   visitor: Record<string, string | number | boolean>;
   visitor_verified: boolean;
   /** Present if the site has signed who the visitor is, else null; the same on every device. */

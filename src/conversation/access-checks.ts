@@ -1,4 +1,5 @@
 /** Looks up assistants and sessions, and checks that the caller may use them: 404 comes before 403 (contract 3). */
+import { isUncounted } from '../store/records.ts';
 import { secondsOf } from '../base/clock.ts';
 import { Failure, type ErrorName } from '../base/errors.ts';
 import type { AssistantActor } from '../host/assistants.ts';
@@ -76,11 +77,11 @@ const checkRetained = (session: Session, services: Services): Session | Promise<
   });
 
 /**
- * Throws 404 for a session that is hidden from the caller: only the console sees trials, and a visitor only the
+ * Throws 404 for a session that is hidden from the caller: only the console sees trials and sessions of tests, and a visitor only the
  * visitor's own sessions (contract 9).
  */
 export function checkVisible({ channel, link }: Session, { id, channel: from, visitor }: Principal): void {
-  const hidden = (channel === 'console' && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
+  const hidden = (isUncounted({ channel }) && from !== 'console') || (visitor !== undefined && link?.visitorId !== id);
   if (hidden) throw new Failure('session_not_found');
 }
 

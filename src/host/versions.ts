@@ -2,6 +2,7 @@
  * The versions that assistants answer with (contract 20). A version never changes, so that a turn finds its own without
  * a read of the store.
  */
+import { isUncounted } from '../store/records.ts';
 import { assistantKind } from '../../machines/assistant.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { limits } from '../base/limits.ts';
@@ -44,9 +45,9 @@ export const currentVersion = (assistant: Pick<Assistant, 'release' | 'machine'>
 export const releaseBasis = ({ id, version, release }: AnsweringAssistant): ReleaseBasis | undefined =>
   version && { assistantId: id, revision: revisionOf(release) };
 
-/** The number of the version that a session is on; null for a trial, which runs on the draft. */
-export const versionOfSession = ({ channel, assistantVersion }: Session): number | null =>
-  channel === 'console' ? null : (assistantVersion ?? 1);
+/** The number of the version that a session is on; null for a trial and in a run of tests, whose session counts for no version. */
+export const versionOfSession = (session: Session): number | null =>
+  isUncounted(session) ? null : (session.assistantVersion ?? 1);
 
 /** A version with the assistant that has it. */
 interface Kept {

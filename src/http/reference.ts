@@ -134,6 +134,7 @@ const kinds: Readonly<Record<string, keyof typeof ids>> = {
   webhooks: 'webhook',
   deliveries: 'delivery',
   visitors: 'visitor',
+  tests: 'test',
 };
 
 /** `info.description` of the OpenAPI document, in Markdown. */

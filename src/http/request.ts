@@ -83,6 +83,8 @@ export const pathParameters = [
   'turn_id',
   'visitor_id',
   'delivery_id',
+  'test_id',
+  'run_id',
   'n',
   'kind',
   'slug',

@@ -1,6 +1,6 @@
 /**
  * A store's contents as rows in the domain's words: every store can load the export of another one. Every store exports
- * a workspace's rows together and in one order: the workspace, its assistants, their versions, credentials, tools,
+ * a workspace's rows together and in one order: the workspace, its assistants, their versions, their tests, credentials, tools,
  * webhooks and keys, each session with its messages (a turn after its own message), deliveries, the remembered requests, the usage,
  * and its rows of the audit. The history of an actor follows its own row. The audit of workspaces, of people and of
  * removed workspaces comes last.
@@ -8,10 +8,12 @@
  * A turn in flight is exported as one whose owner has died: its message has the output stored so far, its lease and
  * slot are void, and the first process that serves the other store seals it as partial. Rows without effect are left
  * out: expired memories, budgets that are full again, and the rest of a workspace that is being removed. Sign-ins to
- * the console and their links are left out too: in another store people sign in anew.
+ * the console and their links are left out too: in another store people sign in anew. Runs of tests are left out with
+ * their sessions: in another store tests are run anew.
  */
 import type {
   Assistant,
+  AssistantTest,
   AssistantVersion,
   AuditEntry,
   CandidateCounts,
@@ -72,6 +74,10 @@ export interface ReleaseRow {
 
 export interface AssistantVersionRow extends Versioned<AssistantVersion> {
   readonly type: 'assistant_version';
+}
+
+export interface AssistantTestRow extends Versioned<AssistantTest> {
+  readonly type: 'assistant_test';
 }
 
 export interface CredentialRow extends Versioned<Credential> {
@@ -177,6 +183,7 @@ export type DumpRow =
   | AssistantRow
   | ReleaseRow
   | AssistantVersionRow
+  | AssistantTestRow
   | CredentialRow
   | ToolRow
   | WebhookRow
@@ -275,6 +282,7 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
       yield* releaseRows(assistant.record, await holdings.releaseCounts(id, assistant.record.id));
     }
     for await (const made of holdings.records('assistant_version', id)) yield { type: 'assistant_version', ...made };
+    for await (const test of holdings.records('assistant_test', id)) yield { type: 'assistant_test', ...test };
     for await (const credential of holdings.records('credential', id)) yield { type: 'credential', ...credential };
     for await (const tool of holdings.records('tool', id)) yield { type: 'tool', ...tool };
     for await (const webhook of holdings.records('webhook', id)) yield { type: 'webhook', ...webhook };
@@ -284,8 +292,12 @@ export async function* dumpRows(holdings: Holdings, nowMs: number): AsyncGenerat
       yield* historyRow('key', id, key.record.id, await holdings.moves('key', id, key.record.id));
     }
     // Stores may keep the fields in another order; an export is the same to the byte.
-    for await (const row of holdings.sessions(id))
+    let isOfTest = false;
+    for await (const row of holdings.sessions(id)) {
+      if (row.type === 'session') isOfTest = row.record.channel === 'test';
+      if (isOfTest) continue;
       yield row.type === 'session' ? { ...row, record: sessionShape.inOrder(row.record) } : row;
+    }
     for await (const record of holdings.deliveries(id)) yield { type: 'delivery', record };
     for await (const record of holdings.memories(id))
       if (record.untilMs > nowMs) yield { type: 'memory', workspaceId: id, record };

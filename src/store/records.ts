@@ -3,6 +3,7 @@
  * milliseconds since the epoch where the name ends in `Ms`, whole seconds where it ends in `At`.
  */
 import type { Grant, Role } from '../base/roles.ts';
+import { limits } from '../base/limits.ts';
 import { aliasKey } from '../base/text.ts';
 import type { AttendanceChange, Attendant, DeskSettings } from './records/attendance.ts';
 import type { AuditedStep, AuditEntry, AuditPlace } from './records/audit.ts';
@@ -11,6 +12,7 @@ import type { LinkSettings, SessionLink, TurnLink } from './records/link.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 import type { VersionedSettings } from './records/settings.ts';
 import type { AssistantVersion, Release } from './records/versions.ts';
+import type { AssistantTest, TestQueue, TestResult, TestRun } from './records/tests.ts';
 import type { Webhook } from './records/webhooks.ts';
 
 export type * from './records/attendance.ts';
@@ -18,6 +20,7 @@ export type * from './records/audit.ts';
 export type * from './records/key-limits.ts';
 export type * from './records/link.ts';
 export type * from './records/settings.ts';
+export type * from './records/tests.ts';
 export type * from './records/tools.ts';
 export type * from './records/usage.ts';
 export type * from './records/versions.ts';
@@ -188,7 +191,7 @@ export interface Session {
   readonly id: string;
   readonly workspaceId: string;
   readonly assistantId: string;
-  readonly channel: 'api' | 'link' | 'widget' | 'console';
+  readonly channel: 'api' | 'link' | 'widget' | 'console' | 'test';
   /** The API key that made it; null if none did. Absent in rows of versions that did not keep it. */
   readonly keyId?: string | null;
   readonly visitor: Readonly<Record<string, string | number | boolean>>;
@@ -359,6 +362,10 @@ export interface AskedModel {
   readonly fallback: number;
 }
 
+/** Whether a session counts no usage and has no events: a trial of the console, or a session of a test. */
+export const isUncounted = ({ channel }: Pick<Session, 'channel'>): boolean =>
+  channel === 'console' || channel === 'test';
+
 /** The index of a turn's first message. */
 export const firstIndexOf = ({ messageIndex, unasked }: Pick<Turn, 'messageIndex' | 'unasked'>): number =>
   unasked ? messageIndex : messageIndex - 1;
@@ -499,6 +506,10 @@ export interface CatalogRecords {
   audit_entry: AuditEntry;
   audit_place: AuditPlace;
   assistant_version: AssistantVersion;
+  assistant_test: AssistantTest;
+  test_run: TestRun;
+  test_result: TestResult;
+  test_queue: TestQueue;
 }
 export type CatalogKind = keyof CatalogRecords;
 
@@ -510,3 +521,12 @@ export type CatalogEntry = {
 /** The compiler does not connect a kind with its record where neither is known yet. */
 export const entryOf = <K extends CatalogKind>(kind: K, record: CatalogRecords[K]): CatalogEntry =>
   ({ kind, record }) as CatalogEntry;
+
+/**
+ * The most records of the entry's kind that there may be, among those whose ids begin with a text; null for a kind
+ * without a bound.
+ */
+export function boundOf({ kind, record }: CatalogEntry): { readonly most: number; readonly begin: string } | null {
+  if (kind === 'webhook') return { most: limits.webhooksMax, begin: '' };
+  return kind === 'assistant_test' ? { most: limits.testsMax, begin: `${record.assistantId}_` } : null;
+}

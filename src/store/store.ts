@@ -141,8 +141,8 @@ export class AliasTaken extends Error {}
 /** Another credential of the workspace has the name; nothing was changed. */
 export class NameTaken extends Error {}
 
-/** The workspace has `webhooksMax` webhooks. */
-export class WebhooksFull extends Error {}
+/** The kind has no room for another record (see `boundOf`). */
+export class RecordsFull extends Error {}
 
 /** The store is reachable but refuses the connection: retries do not help, only another address does. */
 export class StoreRefused extends StoreUnavailable {}

@@ -1,4 +1,5 @@
 /** The events that webhooks report (contract 17), made from the records of the step that stores an end. */
+import { isUncounted } from './records.ts';
 import { createHash } from 'node:crypto';
 import { timedId } from '../base/ids.ts';
 import type { WebhookEvent } from '../base/webhook-events.ts';
@@ -16,19 +17,19 @@ export interface StoredEvent {
 const endStates: ReadonlySet<string> = new Set(['ended', 'expired']);
 export const hasEnd = ({ machine }: Session): boolean => endStates.has(machine.state);
 
-/** The event of a turn's end; null for a trial. */
+/** The event of a turn's end; null for a trial and in a test. */
 export function turnEvent(session: Session, turn: Turn, atMs: number): StoredEvent | null {
-  if (session.channel === 'console') return null;
+  if (isUncounted(session)) return null;
   const type = turn.status === 'failed' ? 'turn.failed' : 'turn.completed';
   const { id, status, errorCode, endedAt, traceparent } = turn;
   const body = bodyOf(session, type, endedAt, atMs, { turn_id: id, status, error_code: errorCode });
   return { type, body, ...(traceparent !== undefined && { traceparent }) };
 }
 
-/** The event of a session that ends with a step; null for a trial, and for a session that has no end. */
+/** The event of a session that ends with a step; null for a trial and in a test, and for a session that has no end. */
 export function sessionEvent(session: Session, atMs: number): StoredEvent | null {
-  const { channel, machine } = session;
-  if (!endStates.has(machine.state) || channel === 'console') return null;
+  const { machine } = session;
+  if (!endStates.has(machine.state) || isUncounted(session)) return null;
   const type = machine.state === 'ended' ? 'session.ended' : 'session.expired';
   const { endedAt = null } = machine.context as { endedAt?: number | null };
   const body = bodyOf(session, type, endedAt, atMs, { turn_id: null, status: machine.state, error_code: null });

@@ -49,7 +49,7 @@ export const AssistantView = named(
 );
 export const AssistantList = listOf('AssistantList', AssistantView);
 
-export const channels = ['api', 'link', 'widget', 'console'] as const;
+export const channels = ['api', 'link', 'widget', 'console', 'test'] as const;
 
 /** Arguments of a call of a tool. */
 const ToolArguments = (description = 'Null if the model gave no JSON object.') =>
@@ -129,7 +129,7 @@ export const SessionView = named(
 );
 export const SessionList = listOf('SessionList', SessionView);
 
-const stopReasons = ['end', 'length', 'aborted', 'error', 'expired', 'tool_calls', 'taken'] as const;
+export const stopReasons = ['end', 'length', 'aborted', 'error', 'expired', 'tool_calls', 'taken'] as const;
 
 const FeedbackView = () =>
   Nullable(

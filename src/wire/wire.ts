@@ -14,6 +14,7 @@ export * from './erasures.ts';
 export * from './mcp.ts';
 export * from './openai.ts';
 export * from './realtime.ts';
+export * from './tests.ts';
 export * from './tools.ts';
 export * from './link.ts';
 export * from './people.ts';

@@ -119,6 +119,12 @@ export class Scene {
     return { id: tool.id, path: `${this.inside}/tools/${tool.id}` };
   }
 
+  /** The path of a test. */
+  async test(): Promise<string> {
+    const path = `${this.inside}/assistants/${(await this.assistant()).id}/tests`;
+    return `${path}/${(await this.post(path, scriptedTest)).id}`;
+  }
+
   /** A person who is signed in. */
   async person(): Promise<{ readonly id: string; readonly cookie: string; readonly signInId: string }> {
     const name = `person ${this.made.length}`;
@@ -130,6 +136,12 @@ export class Scene {
   }
 }
 
+/** A test, which may be made of somebody's words: the audit shows none of them. */
+const scriptedTest = {
+  name: 'Audited',
+  steps: [{ message: hidden['message'] }],
+  tool_results: { look_up: [{ output: hidden['output'] }] },
+};
 const webhook = { url: 'http://127.0.0.1:9/hook', events: ['session.ended'] };
 const at = (path: string, body?: unknown): Asked => ({ path, ...(body !== undefined && { body }) });
 
@@ -208,6 +220,15 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
       return at(`${path}/versions/1/restore`, {});
     },
   ],
+  'POST /workspaces/{w}/assistants/{id}/tests': [
+    ['create test'],
+    async (scene) => at(`${scene.inside}/assistants/${(await scene.assistant()).id}/tests`, scriptedTest),
+  ],
+  'PATCH /workspaces/{w}/assistants/{id}/tests/{test_id}': [
+    ['update test'],
+    async (scene) => at(await scene.test(), { repeat: 2 }),
+  ],
+  'DELETE /workspaces/{w}/assistants/{id}/tests/{test_id}': [['delete test'], async (scene) => at(await scene.test())],
   'POST /workspaces/{w}/assistants/{id}/rollback': [
     ['rollback assistant'],
     async (scene) => {

@@ -71,6 +71,11 @@ POST /console/api/workspaces/{w}/assistants/{id}/rollout
 POST /console/api/workspaces/{w}/assistants/{id}/rollout/promote
 POST /console/api/workspaces/{w}/assistants/{id}/rollout/end
 POST /console/api/workspaces/{w}/assistants/{id}/recall
+GET /console/api/workspaces/{w}/assistants/{id}/tests
+POST /console/api/workspaces/{w}/assistants/{id}/tests
+GET /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}
+PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}
+DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}
 GET /console/api/workspaces/{w}/assistants/{id}/link
 POST /console/api/workspaces/{w}/assistants/{id}/link/identity
 DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity

@@ -268,6 +268,11 @@ const story = [
     'POST /rollout',
     'POST /rollout/end',
     'POST /recall',
+    'POST /tests',
+    'GET /tests',
+    'GET /tests/{test_id}',
+    'PATCH /tests/{test_id}',
+    'DELETE /tests/{test_id}',
   ].map((one) => one.replace(' ', ` ${inWorkspace}/assistants/{id}`)),
   ...[
     'sessions/{id}',

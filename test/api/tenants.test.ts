@@ -115,6 +115,8 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /console/api/workspaces/{w}/tools/{id}': { name: 'taken over' },
   'POST /console/api/workspaces/{w}/tools/{id}/test': { name: 'look' },
   'PATCH /console/api/workspaces/{w}/webhooks/{id}': { enabled: false },
+  'POST /console/api/workspaces/{w}/assistants/{id}/tests': { name: 'taken over', steps: [{ message: 'Hi' }] },
+  'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': { name: 'taken over' },
 };
 
 /** Method and path of each documented operation that names a thing in its path, and a request of it. */
@@ -155,6 +157,7 @@ const filled = (
     .replace('{w}', workspace)
     .replace('{turn_id}', turn)
     .replace('{delivery_id}', delivery)
+    .replace('{test_id}', 'tst_none')
     .replace('{n}', '1')
     .replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
 };

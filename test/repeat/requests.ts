@@ -154,6 +154,11 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'POST /console/api/workspaces/{w}/assistants/{id}/rollout/promote': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/rollout/end': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/recall': nothing,
+    'GET /console/api/workspaces/{w}/assistants/{id}/tests': null,
+    'POST /console/api/workspaces/{w}/assistants/{id}/tests': () => ({ name: 'Test', steps: [{ message: 'Hello' }] }),
+    'GET /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': null,
+    'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': () => ({ repeat: 2 }),
+    'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/unpublish': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/disable': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/enable': nothing,
@@ -262,6 +267,7 @@ function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time:
           : ids.turns,
     )
     .replace('{delivery_id}', ids.deliveries)
+    .replace('{test_id}', `tst_${time}`)
     .replace('{n}', '1')
     .replace('{kind}', 'session')
     .replace('{file}', `nothing-${time}.js`)
@@ -317,6 +323,11 @@ const wanted: Readonly<Record<string, number>> = {
   'GET /v1/responses/{id}': 404,
   'POST /console/api/workspaces/{w}/tools/{id}/refresh': 422,
   'POST /console/api/workspaces/{w}/webhooks/{id}/deliveries/{delivery_id}/retry': 404,
+  'GET /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
+  'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
+  'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
+  // The assistant has as many tests as it may.
+  'POST /console/api/workspaces/{w}/assistants/{id}/tests': 422,
   // The workspace has as many webhooks as it may.
   'POST /console/api/workspaces/{w}/webhooks': 422,
   'POST /console/api/workspaces/{w}/tools/{id}/test': 422,

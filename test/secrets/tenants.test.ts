@@ -84,6 +84,8 @@ const kinds: Readonly<Record<string, keyof Ids>> = {
     responses: 'turn',
     // No tenant has a visitor: any id is one of nobody.
     visitors: 'session',
+    // No tenant has a test: any id is one of nobody.
+    tests: 'session',
   } as const),
   ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace', tool: 'tool' } as const),
   ...({ whk: 'webhook', dlv: 'delivery' } as const),
@@ -130,6 +132,11 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
   'POST /console/api/workspaces/{w}/assistants/{id}/rollback': { body: () => ({ version: 1 }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/rollout': { body: () => ({ version: 'draft', percent: 50 }) },
+  'POST /console/api/workspaces/{w}/assistants/{id}/tests': {
+    body: ({ session }) => ({ name: 'taken over', from_session: session }),
+    fields: { from_session: 'session' },
+  },
+  'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/publish': { body: () => ({ note: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },
   'PATCH /console/api/workspaces/{w}/keys/{id}': { body: () => ({ name: 'taken over' }) },

@@ -7,7 +7,7 @@ import { codePoints, indexAfter, textBehind } from '../../src/base/text.ts';
 import { endedCalls, hasEnded } from '../../src/store/records/tools.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { takeStep, wrapStore, type Steps } from '../../src/store/steps.ts';
-import { NameTaken, WebhooksFull } from '../../src/store/store.ts';
+import { NameTaken, RecordsFull } from '../../src/store/store.ts';
 import type {
   Assistant,
   AskedLimit,
@@ -245,7 +245,7 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   'a webhook beyond the bound that is taken': (store) => ({
     'catalog.create': (...given) =>
       store.catalog.create(...given).catch((error: unknown) => {
-        if (!(error instanceof WebhooksFull)) throw error;
+        if (!(error instanceof RecordsFull)) throw error;
       }),
   }),
   'a name of a credential that a second one gets': (store) => ({
@@ -272,6 +272,14 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       const { items } = await store.catalog.list('assistant_version', workspaceId, page());
       const removed = await store.catalog.remove(kind, workspaceId, id, audit);
       if (kind === 'assistant') for (const made of items) await store.catalog.create('assistant_version', made);
+      return removed;
+    },
+  }),
+  'tests outlive their assistant': (store) => ({
+    'catalog.remove': async (kind, workspaceId, id, audit) => {
+      const { items } = await store.catalog.list('assistant_test', workspaceId, page());
+      const removed = await store.catalog.remove(kind, workspaceId, id, audit);
+      if (kind === 'assistant') for (const test of items) await store.catalog.create('assistant_test', test);
       return removed;
     },
   }),

@@ -4,6 +4,7 @@ import { randomIds } from '../../src/base/ids.ts';
 import type {
   AppendResult,
   Assistant,
+  AssistantTest,
   AssistantVersion,
   Basis,
   BeginTurn,
@@ -30,6 +31,7 @@ import type {
   Webhook,
   Workspace,
 } from '../../src/store/store.ts';
+import { testKey } from '../../src/store/records/tests.ts';
 import { versionId } from '../../src/store/records/versions.ts';
 
 export const ids = randomIds(new WheelClock());
@@ -114,6 +116,31 @@ export function assistantVersion(
     createdBy: { id: 'prs_1', name: 'Ada' },
     settings: { greeting, visitorFields, maxCallSeconds, model, voice },
     tools: [{ id, kind, name, url, timeoutSeconds, repeatable, approval, show, callsPerMinute, functions }],
+    ...over,
+  };
+}
+
+/** A test of an assistant. */
+export function assistantTest(
+  { id: assistantId, workspaceId }: Pick<Assistant, 'id' | 'workspaceId'>,
+  over: Partial<AssistantTest> = {},
+): AssistantTest {
+  return {
+    id: testKey(assistantId, ids.make('tst')),
+    workspaceId,
+    assistantId,
+    name: 'Order status 👋',
+    visitor: { plan: 'gold', age: 7, isNew: true },
+    metadata: { '': 'x' },
+    steps: [
+      { message: 'Where is it?', expect: { contains: ['way'], calls: [{ name: 'look_up', arguments: { order: 7 } }] } },
+      { message: 'Thanks', expect: { noCalls: true, stopReason: 'end', charactersMax: 9, judge: 'It is polite.' } },
+    ],
+    toolResults: { look_up: [{ status: 'failed', output: '' }] },
+    repeat: 2,
+    fromSessionId: null,
+    createdAt: 1,
+    updatedAt: 1,
     ...over,
   };
 }

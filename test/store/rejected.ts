@@ -69,6 +69,9 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'the versions of an assistant are removed with it, and those of other assistants stay': [
     'versions outlive their assistant',
   ],
+  'an assistant has 200 tests at most, also of many that are created at once, and they are removed with it': [
+    'tests outlive their assistant',
+  ],
   'a turn is seized only when its lease has run out, and then its old owner is out': [
     'a write without the check of its owner',
     'a fence that is the epoch alone',

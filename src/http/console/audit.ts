@@ -12,7 +12,9 @@ import {
   webhookView,
   workspaceView,
 } from '../../conversation/views.ts';
+import { auditedTest } from '../../conversation/testing/tests.ts';
 import { installation } from '../../store/records.ts';
+import { ownIdOf } from '../../store/records/tests.ts';
 import { auditOfWorkspaces } from '../../store/records/audit.ts';
 import type {
   Assistant,
@@ -24,6 +26,7 @@ import type {
   Key,
   PersonRecord,
   SignIn,
+  AssistantTest,
   Tool,
   Webhook,
   Workspace,
@@ -89,6 +92,7 @@ const views = {
   credential: credentialView,
   tool: toolView,
   webhook: webhookView,
+  test: auditedTest,
   key: ({ name, assistantIds, expiresAt, limits, revokedAt }: Key) => ({
     name,
     assistant_ids: assistantIds,
@@ -115,6 +119,7 @@ interface Records {
   credential: Credential;
   tool: Tool;
   webhook: Webhook;
+  test: AssistantTest;
   key: Key;
   person: PersonRecord;
 }
@@ -147,8 +152,9 @@ export function audited<K extends keyof Records>(
           ? (record as PersonRecord).onlyWorkspaceId
           : (record as Assistant).workspaceId;
     const place = kind === 'workspace' ? auditOfWorkspaces : kind === 'person' ? installation : inWorkspaceId!;
+    const objectId = kind === 'test' ? ownIdOf(record as AssistantTest) : record.id;
     const action = before === null ? 'create' : after === null ? 'delete' : (verb ?? 'update');
-    return auditEntry(actor, place, { action, objectType: kind, objectId: record.id, inWorkspaceId, changes });
+    return auditEntry(actor, place, { action, objectType: kind, objectId, inWorkspaceId, changes });
   };
 }
 

@@ -9,7 +9,7 @@ import { changesOf } from '../../store/parts/audit.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
 import { changeRecord } from '../../store/parts/change-record.ts';
 import {
-  WebhooksFull,
+  RecordsFull,
   type Page,
   type PageRequest,
   type Versioned,
@@ -48,7 +48,7 @@ export async function createWebhook(request: ConsoleRequest<unknown, CreateWebho
   try {
     await services.store.catalog.create('webhook', webhook, undefined, audited(request, 'webhook')(null, webhook));
   } catch (error) {
-    if (error instanceof WebhooksFull) throw new Failure('invalid_field', { field: 'webhooks' });
+    if (error instanceof RecordsFull) throw new Failure('invalid_field', { field: 'webhooks' });
     throw error;
   }
   return {

@@ -107,7 +107,7 @@ export async function listWorkspaceSessions(
     to: createdBefore = null,
     q: beginning = null,
   } = request.query;
-  const channels = channel === undefined ? null : [channel];
+  const channels = channel === undefined ? listedChannels : [channel];
   const wanted = { assistantIds: await checkListed(request), channels, keyId, createdFrom, createdBefore, beginning };
   const { query, services } = request;
   const filter = await sessionFilter(id, wanted, query, services);
@@ -122,6 +122,9 @@ export async function listWorkspaceSessions(
   );
   return listReply(page, query.total === true ? await totalOf(id, filter, services) : undefined);
 }
+
+/** The channels of a list that names none: sessions of tests are listed where they are asked for (contract 21). */
+const listedChannels = ['api', 'link', 'widget', 'console'] as const;
 
 /** Number of sessions that match a filter; null for more than are counted. */
 async function totalOf(workspaceId: string, filter: SessionFilter, { store }: Services): Promise<number | null> {

@@ -2,6 +2,7 @@
 import { listOf, type Area, type OperationEntry } from './entry.ts';
 import * as example from './examples.ts';
 import { linkStatus } from './link.ts';
+import { testEntries } from './tests.ts';
 import { versionEntries } from './versions.ts';
 
 const all = '/console/api/workspaces/{w}/assistants';
@@ -99,6 +100,7 @@ ${voice}`,
     },
     ...linkStatus,
     ...versionEntries,
+    ...testEntries,
     ...move(
       'publish',
       'Makes the next version from the draft and makes it current: new sessions get it, and open ones stay on theirs. A draft that equals the current version makes none. The assistant takes sessions and messages over the API. The body is optional: `note` is kept with the version.',

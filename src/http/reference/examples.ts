@@ -13,6 +13,8 @@ export const ids = {
   tool: 'tool_1m2zg9xk00vd3hb6y8t4r2qnwz',
   webhook: 'whk_1m2zgb4c00wq5s8e1k7n3dxyvt',
   delivery: 'dlv_1m3251ak60h4s9x2c8e7r5tbvn',
+  test: 'tst_1m3252bk60h4s9x2c8e7r5tbvn',
+  run: 'run_1m3253ck60h4s9x2c8e7r5tbvn',
   call: 'call_1m32516t60c9k4p7s1xv3hbydq',
   assistant: 'asst_1m2zh39g00g8qam2dt63gvfcq3',
   key: 'key_1m2zj1t200sr4hjbyas65hq14q',

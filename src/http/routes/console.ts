@@ -14,6 +14,7 @@ import * as wire from '../../wire/wire.ts';
 import { deskRoutes } from './desk.ts';
 import { erasureRoutes } from './erasures.ts';
 import { peopleRoutes } from './people.ts';
+import { testRoutes } from './tests.ts';
 import { toolRoutes } from './tools.ts';
 import { versionRoutes } from './versions.ts';
 import { webhookRoutes } from './webhooks.ts';
@@ -100,6 +101,7 @@ export const consoleRoutes: readonly Route[] = [
   ...toolRoutes,
   ...webhookRoutes,
   ...versionRoutes,
+  ...testRoutes,
   operator('GET', '/console/api/workspaces', 'workspaces.read', workspaces.listWorkspaces, {
     summary: 'Lists workspaces.',
     query: wire.WorkspacesQuery,

@@ -18,6 +18,7 @@ import { StoreUnavailable } from '../../store/store.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import { installation } from '../../store/records.ts';
 import { auditOfWorkspaces } from '../../store/records/audit.ts';
+import { kindsOfAssistant } from '../../store/records/tests.ts';
 import { openVault, signingSecrets, webhookHolder, type SealedHolder } from '../../access/vault.ts';
 import { identitySecrets } from '../../access/identity.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
@@ -50,7 +51,7 @@ export async function examineRecords(
   try {
     workspaces = await firstOf(records, 'workspace', '');
     for (const { id } of workspaces) {
-      for (const kind of ['assistant', 'assistant_version', 'key', 'audit_entry'] as const)
+      for (const kind of ['assistant', ...kindsOfAssistant, 'key', 'audit_entry'] as const)
         await newestOf(records, kind, id);
       await records.sessions.list(
         id,

@@ -1,5 +1,6 @@
-/** The fields of rows as schemas. */
+/** Schemas of the fields of rows. */
 import { Type, type TSchema } from 'typebox';
+import type { DumpRow } from '../dump.ts';
 
 /** A schema for each field of a record, so that none is believed unseen. */
 export type Fields<T> = Record<keyof T, TSchema>;
@@ -18,3 +19,14 @@ export const Base64 = () =>
   Type.String({ pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$' });
 export const Text = () => Type.String();
 export const MapOf = (value: TSchema) => Type.Record(Type.String(), value);
+
+export const row = (type: DumpRow['type'], properties: Record<string, TSchema>) =>
+  Type.Object({ type: Type.Literal(type), ...properties });
+export const record = (
+  type: DumpRow['type'],
+  properties: Record<string, TSchema>,
+  more: Record<string, TSchema> = {},
+) => row(type, { version: Count(), record: Type.Object(properties), ...more });
+/** The ids that every record of a workspace has. */
+export const held = { id: Name(), workspaceId: Name() };
+export const stamps = { createdAt: Seconds(), updatedAt: Seconds() };

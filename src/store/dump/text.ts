@@ -10,19 +10,24 @@ import type { DumpRow } from '../dump.ts';
 import {
   Base64,
   Count,
+  held,
   MapOf,
   Millis,
   Name,
   Nullable,
   OneOf,
+  record,
+  row,
   Seconds,
   secondsMax,
+  stamps,
   Text,
   Whole,
   type Fields,
 } from './fields.ts';
 import { ReleaseFields, releaseRow } from './release.ts';
 import { deskMessage, DeskRow } from './desk.ts';
+import { assistantTest } from './tests.ts';
 import type { StoredDelivery } from '../parts/webhooks.ts';
 import type {
   AskedModel,
@@ -113,14 +118,6 @@ const ToolCalls = () =>
 const LinkLimits = () =>
   Type.Object(Object.fromEntries(linkLimitNames.map((name) => [name, Type.Optional(Nullable(Whole()))])));
 const ReplacedSecretRow = () => Type.Object({ sealed: Base64(), untilMs: Millis() } satisfies Fields<ReplacedSecret>);
-
-const row = (type: DumpRow['type'], properties: Record<string, TSchema>) =>
-  Type.Object({ type: Type.Literal(type), ...properties });
-const record = (type: DumpRow['type'], properties: Record<string, TSchema>, more: Record<string, TSchema> = {}) =>
-  row(type, { version: Count(), record: Type.Object(properties), ...more });
-/** The ids that every record of a workspace has. */
-const held = { id: Name(), workspaceId: Name() };
-const stamps = { createdAt: Seconds(), updatedAt: Seconds() };
 
 /** The settings of an assistant that its versions contain. */
 const settings = {
@@ -225,7 +222,7 @@ const session = record(
   {
     ...held,
     assistantId: Name(),
-    channel: OneOf('api', 'link', 'widget', 'console'),
+    channel: OneOf('api', 'link', 'widget', 'console', 'test'),
     keyId: Type.Optional(Nullable(Name())),
     visitor: MapOf(Type.Union([Type.String(), Type.Number(), Type.Boolean()])),
     metadata: MapOf(Type.String()),
@@ -436,6 +433,7 @@ const schemas: Readonly<Record<DumpRow['type'], TSchema>> = {
   } satisfies Fields<Workspace>),
   assistant,
   assistant_version: assistantVersion,
+  assistant_test: assistantTest,
   credential: record('credential', {
     ...held,
     kind: OneOf('model', 'voice', 'tool'),

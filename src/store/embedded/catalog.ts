@@ -18,10 +18,11 @@ import type {
   TurnPlace,
   Versioned,
 } from '../store.ts';
-import { AliasTaken, NameTaken, SlugTaken, WebhooksFull } from '../store.ts';
+import { AliasTaken, NameTaken, RecordsFull, SlugTaken } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
-import { entryOf, keptAlias } from '../records.ts';
+import { boundOf, entryOf, keptAlias } from '../records.ts';
+import { kindsOfAssistant } from '../records/tests.ts';
 import { numberOfVersion } from '../records/versions.ts';
 import { putAudit } from './audit.ts';
 import { putMove } from './history.ts';
@@ -71,7 +72,7 @@ export class EmbeddedCatalog implements Catalog {
     const created = await this.#batcher.step((draft) => {
       const key = rowKey(kind, record);
       if (this.#batcher.get(key) !== undefined) return false;
-      if (kind === 'webhook') this.#refuseBeyondMax(keys.catalog(kind, workspaceOf(record)));
+      this.#refuseBeyondMax(entry);
       this.#putNames(draft, entry);
       draft.put(key, { record, version: 1 });
       putAudit(draft, entry.kind === 'audit_entry' ? entry.record : audit);
@@ -131,7 +132,8 @@ export class EmbeddedCatalog implements Catalog {
       if (entry.kind === 'assistant') {
         this.#removeSlug(draft, entry.record);
         this.#removeAlias(draft, entry.record);
-        for (const [made] of this.#batcher.range(...keys.versionsOf(workspaceId, id))) draft.remove(made);
+        for (const each of kindsOfAssistant)
+          for (const [own] of this.#batcher.range(...keys.ofAssistant(each, workspaceId, id))) draft.remove(own);
         this.#releases.remove(draft, workspaceId, id);
       }
       if (entry.kind === 'credential') this.#removeCredentialName(draft, entry.record);
@@ -220,10 +222,12 @@ export class EmbeddedCatalog implements Catalog {
     draft.remove(keys.versionCountsAt(workspaceId, assistantId, numberOfVersion(id)));
   }
 
-  #refuseBeyondMax(webhooks: string): void {
-    const { webhooksMax } = limits;
-    if (this.#batcher.range(webhooks, keys.endOf(webhooks), webhooksMax).length === webhooksMax)
-      throw new WebhooksFull();
+  #refuseBeyondMax(entry: CatalogEntry): void {
+    const bound = boundOf(entry);
+    if (bound === null) return;
+    const kept = keys.catalog(entry.kind, workspaceOf(entry.record));
+    const [from, to] = bound.begin === '' ? [kept, keys.endOf(kept)] : keys.startingWith(kept, bound.begin);
+    if (this.#batcher.range(from, to, bound.most).length === bound.most) throw new RecordsFull();
   }
 
   #removeRange(draft: Draft, prefix: string, limit: number): number {

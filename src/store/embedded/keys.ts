@@ -2,6 +2,7 @@
 import { aliasKey } from '../../base/text.ts';
 import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
 import type { BudgetName, CatalogKind, Erasure, HistoryKind, Session, TurnPlace, WebhookDelivery } from '../store.ts';
+import { kindsOfAssistant } from '../records/tests.ts';
 import type { Grain } from '../usage.ts';
 
 export { account, accountParts, byAccount, isAsked, part };
@@ -37,10 +38,14 @@ function padded(number: number, digits: number): string {
   return text.length < digits ? zeros[digits - text.length]! + text : text;
 }
 
-/** The span of an assistant's versions, whose ids begin with its own and an underscore; a backtick follows that. */
-export const versionsOf = (workspaceId: string, assistantId: string): [from: string, to: string] => {
-  const first = catalog('assistant_version', workspaceId) + part(assistantId);
-  return [`${first}_`, `${first}\``];
+/** The span of an assistant's records of a kind. Their ids begin with its own and an underscore; a backtick follows that. */
+export const ofAssistant = (kind: CatalogKind, workspaceId: string, assistantId: string): [from: string, to: string] =>
+  startingWith(catalog(kind, workspaceId), `${assistantId}_`);
+
+/** The span of rows behind a prefix whose ids begin with a text that ends in an underscore. */
+export const startingWith = (prefix: string, begin: string): [from: string, to: string] => {
+  const first = prefix + part(begin);
+  return [first, `${first.slice(0, -1)}\``];
 };
 
 /** The first key after all keys with this prefix, which ends in a slash. */
@@ -215,7 +220,7 @@ export const holdings = (workspaceId: string): string[] =>
     ...[
       'key',
       'assistant',
-      'assistant_version',
+      ...kindsOfAssistant,
       'release',
       'candidate-counts',
       'version-counts',

@@ -69,6 +69,7 @@ function put(draft: Draft, row: DumpRow): void {
     case 'workspace':
     case 'assistant':
     case 'assistant_version':
+    case 'assistant_test':
     case 'credential':
     case 'tool':
     case 'webhook':

@@ -2,6 +2,7 @@
  * Usage, counted for each account (an assistant, with the API key if there is one) and second, and again for each hour:
  * a window's whole hours are read from the hours, the rest at its ends from the seconds.
  */
+import { isUncounted } from '../records.ts';
 import { limits } from '../../base/limits.ts';
 import type { CountUsage, Session, UsageBucket, UsageCounts, UsageQuery, UsageStore } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
@@ -44,16 +45,12 @@ export class UsageBook implements UsageStore {
   }
 
   /**
-   * Counts a session's usage within the step that causes it; a trial of the console counts nothing. Call it at most
+   * Counts a session's usage within the step that causes it; a trial of the console and a session of a test count nothing. Call it at most
    * once in a step, because a draft does not see its own writes.
    */
-  countIn(
-    draft: Draft,
-    { workspaceId, assistantId, keyId, channel }: Session,
-    at: number,
-    counts: Partial<UsageCounts>,
-  ): void {
-    if (channel !== 'console') this.#add(draft, this.#keysOf(workspaceId, assistantId, keyId, at), counts);
+  countIn(draft: Draft, session: Session, at: number, counts: Partial<UsageCounts>): void {
+    const { workspaceId, assistantId, keyId } = session;
+    if (!isUncounted(session)) this.#add(draft, this.#keysOf(workspaceId, assistantId, keyId, at), counts);
   }
 
   /**

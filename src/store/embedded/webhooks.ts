@@ -2,6 +2,7 @@
  * Events of webhooks (contract 17). The enabled webhooks of each workspace are also in memory, so that a step of a
  * workspace without one looks up a map and nothing else. Leases are in memory only: they end with the process.
  */
+import { isUncounted } from '../records.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type {
@@ -76,8 +77,7 @@ export class EmbeddedWebhooks implements WebhookStore {
 
   /** Stores the deadline of a new session. */
   putDeadline(draft: Draft, session: Session): void {
-    if (this.#enabled.has(session.workspaceId) && session.channel !== 'console')
-      draft.put(keys.deadline(session), session.id);
+    if (this.#enabled.has(session.workspaceId) && !isUncounted(session)) draft.put(keys.deadline(session), session.id);
   }
 
   /** Removes the webhooks of a workspace from memory. */
@@ -272,7 +272,7 @@ export class EmbeddedWebhooks implements WebhookStore {
         const from = fill[1] === '' ? prefix : keys.justAfter(fill[1]);
         const rows = this.#batcher.range<StoredSession>(from, keys.endOf(prefix), limits.scanRowsMax);
         for (const [, { session }] of rows)
-          if (!hasEnd(session) && session.channel !== 'console') draft.put(keys.deadline(session), session.id);
+          if (!hasEnd(session) && !isUncounted(session)) draft.put(keys.deadline(session), session.id);
         if (rows.length < limits.scanRowsMax) draft.remove(fill[0]);
         else draft.put(fill[0], rows.at(-1)![0]);
         return true;

@@ -22,8 +22,8 @@ export interface Catalog {
   /**
    * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has, and with `AliasTaken` for
    * its alias; slugs are unique across all workspaces, aliases within one. Rejects with `NameTaken` if the record is a
-   * credential whose name another one of its workspace has. Rejects with `WebhooksFull` if the record is a webhook
-   * beyond `webhooksMax` of its workspace. A lost answer: the record may be stored although the caller got
+   * credential whose name another one of its workspace has. Rejects with `RecordsFull` if the record is a webhook
+   * beyond `webhooksMax` of its workspace, or a test beyond `testsMax` of its assistant. A lost answer: the record may be stored although the caller got
    * 503; it then appears in the list, to be kept or removed.
    */
   create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move, audit?: AuditEntry): Promise<void>;
@@ -49,7 +49,7 @@ export interface Catalog {
   ): Promise<number | null>;
   /**
    * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents, and removing an
-   * assistant removes its versions. A lost answer: a repeat finds no record.
+   * assistant removes its versions, its tests and their runs. A lost answer: a repeat finds no record.
    */
   remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean>;
   /** Lists in order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */

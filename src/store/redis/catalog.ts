@@ -8,7 +8,7 @@ import {
   AliasTaken,
   NameTaken,
   SlugTaken,
-  WebhooksFull,
+  RecordsFull,
   type Assistant,
   type AssistantVersion,
   type AuditEntry,
@@ -26,7 +26,7 @@ import {
 } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
-import { claimOf, entryOf, keptAlias } from '../records.ts';
+import { boundOf, claimOf, entryOf, keptAlias } from '../records.ts';
 import { numberOfVersion } from '../records/versions.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
@@ -90,6 +90,7 @@ export class RedisCatalog implements Catalog {
     }
     const row = entry.kind === 'audit_entry' ? entry.record : audit;
     if (row !== undefined) await this.#audit.note(row);
+    const bound = boundOf(entry);
     const fields = {
       kind,
       id: part(record.id),
@@ -98,14 +99,15 @@ export class RedisCatalog implements Catalog {
       workspaceId,
       recordId: record.id,
       alias: claimOf(entry) ?? '',
-      most: kind === 'webhook' ? limits.webhooksMax : '',
+      most: bound?.most ?? '',
+      begin: bound?.begin ? part(bound.begin) : '',
       ...moveField(hasHistory(kind) ? move : null),
       wants: wantsField(entry),
       ...auditFields(audit),
     };
     const answer = await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw takenBy(entry);
-    if (answer === full) throw new WebhooksFull();
+    if (answer === full) throw new RecordsFull();
   }
 
   async read<K extends CatalogKind>(

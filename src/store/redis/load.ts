@@ -17,7 +17,7 @@ import type {
 import { packMove } from '../moves.ts';
 import { eventText } from '../webhook-events.ts';
 import { textOfState } from './webhooks.ts';
-import { claimOf, entryOf } from '../records.ts';
+import { claimOf, entryOf, isUncounted } from '../records.ts';
 import { isAtDesk } from '../records/attendance.ts';
 import { auditIndex, auditPlaceOf } from '../records/audit.ts';
 import { usageFields, floorTo, hourSeconds } from '../usage.ts';
@@ -120,6 +120,7 @@ export class RedisTarget implements DumpTarget {
           claimOf(entryOf(row.type, row.record)) ?? '',
         );
       case 'assistant_version':
+      case 'assistant_test':
       case 'tool':
         return this.#record(this.#roots.workspace(row.record.workspaceId), row.type, row);
       case 'webhook': {
@@ -253,7 +254,7 @@ export class RedisTarget implements DumpTarget {
       version,
       ...sessionFields(record),
       assistant: part(record.assistantId),
-      trial: record.channel === 'console' ? 1 : '',
+      trial: isUncounted(record) ? 1 : '',
       withdrawn: withdrawn === null ? '' : `${withdrawn.turnId} ${textOf(withdrawn)}`,
       desk: isAtDesk(record) ? 1 : '',
     });

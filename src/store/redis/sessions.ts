@@ -1,4 +1,5 @@
 /** Sessions and their messages. */
+import { isUncounted } from '../records.ts';
 import { limits } from '../../base/limits.ts';
 import type { Ids } from '../../base/ids.ts';
 import type {
@@ -68,6 +69,7 @@ export class RedisSessions implements SessionStore {
       ...memoryFields(remember, nowMs),
       replaces: step.replaces ?? '',
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
+      uncounted: isUncounted(session) ? 1 : '',
       revision: step.release?.revision ?? '',
       number: session.assistantVersion ?? '',
       ...moveField(step.move),
@@ -147,9 +149,9 @@ export class RedisSessions implements SessionStore {
     basis: Basis,
     remembered: Pick<IdempotencyRecord, 'scope' | 'key'> | null,
   ): Promise<boolean> {
-    const { id, workspaceId, assistantId, keyId, channel, createdAt } = session;
+    const { id, workspaceId, assistantId, keyId, createdAt } = session;
     const memory = remembered === null ? '' : memoryDigest(remembered.scope, remembered.key);
-    const counted = channel === 'console' ? '' : account(assistantId, keyId);
+    const counted = isUncounted(session) ? '' : account(assistantId, keyId);
     const fields = {
       session: part(id),
       ...basisFields(basis),

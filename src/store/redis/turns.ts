@@ -29,7 +29,7 @@ import { codePoints } from '../../base/text.ts';
 import { setMsMin, type StoreClock } from '../clock.ts';
 import { endedCalls, hasEnded } from '../records/tools.ts';
 import { packRow, unpackRow } from '../codec.ts';
-import { firstIndexOf, streamingMessage } from '../records.ts';
+import { firstIndexOf, streamingMessage, isUncounted } from '../records.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import type { DueWorkspaces } from './due-workspaces.ts';
 import { moveField, packedTime } from './history.ts';
@@ -397,7 +397,7 @@ export class RedisTurns implements TurnStore {
  * nothing.
  */
 const countedFields = (session: Session, turn: Turn) => ({
-  account: session.channel === 'console' ? '' : account(session.assistantId, session.keyId),
+  account: isUncounted(session) ? '' : account(session.assistantId, session.keyId),
   ended: turn.endedAt ?? '',
   failed: turn.status === 'failed' ? 1 : 0,
   input: turn.inputTokens,

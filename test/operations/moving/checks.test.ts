@@ -208,6 +208,9 @@ const wrong: readonly (readonly [string, Change, string, ((row: any) => boolean)
   ['webhook', record('events', ['turn.began']), 'events'],
   ['webhook', record('sealed', null), 'sealed'],
   ['webhook', record('id', 'whk_1'), 'record.id'],
+  ['assistant_test', record('repeat', 11), 'repeat'],
+  ['assistant_test', record('steps', []), 'steps'],
+  ['assistant_test', record('id', 'tst_1'), 'record.id'],
   ['key', record('limits.requests', 0), 'limits.requests'],
   ['key', record('limits.speech', 1e9), 'limits.speech'],
   ['key', record('digest', 'AAAA'), 'digest'],
@@ -307,7 +310,7 @@ t.test('the untouched file is taken, as a file and from a pipe', async (t) => {
     t.equal(rows, lines.length - 2);
   }
   const types = new Set(lines.slice(1, -1).map((line) => JSON.parse(line).type));
-  t.equal(types.size, 15, [...types].join());
+  t.equal(types.size, 16, [...types].join());
 });
 
 t.test('an import refuses a row that the API refuses, names its line and field, and stores no row', async (t) => {

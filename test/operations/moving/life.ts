@@ -17,6 +17,7 @@ import type {
 import { auditRow } from '../../store/contract/audit.ts';
 import {
   assistant,
+  assistantTest,
   assistantVersion,
   at,
   credential,
@@ -200,6 +201,8 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   const made = assistantVersion(versioned, 1);
   await catalog.replace('assistant', { ...versioned, release }, 1, undefined, undefined, made);
   await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled', { voice: false }) }));
+  await catalog.create('assistant_test', assistantTest(versioned));
+  await catalog.create('assistant_test', assistantTest(versioned, { fromSessionId: ids.make('ses') }));
   await catalog.create('assistant', assistant(workspaceId, { release: null }));
   await catalog.create(
     'credential',

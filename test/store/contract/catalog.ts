@@ -6,8 +6,9 @@ import {
   AliasTaken,
   NameTaken,
   SlugTaken,
-  WebhooksFull,
+  RecordsFull,
   type Assistant,
+  type AssistantTest,
   type AssistantVersion,
   type SignIn,
   type SignInLink,
@@ -15,6 +16,7 @@ import {
 import type { Case } from '../contract.ts';
 import {
   assistant,
+  assistantTest,
   assistantVersion,
   credential,
   ids,
@@ -39,6 +41,7 @@ export const catalogCases: readonly Case[] = [
         ['key', key(workspaceId)],
         ['credential', credential(workspaceId)],
         ['webhook', webhook(workspaceId)],
+        ['assistant_test', assistantTest(assistant(workspaceId))],
       ] as const;
       for (const [kind, record] of records) {
         equal(await catalog.read(kind, workspaceId, record.id), null);
@@ -114,6 +117,28 @@ export const catalogCases: readonly Case[] = [
         items.map(({ id }) => id),
         [1, 2, 3].map((number) => versionId(kept.id, number)),
       );
+    },
+  },
+  {
+    name: 'an assistant has 200 tests at most, also of many that are created at once, and they are removed with it',
+    async run({ store: { catalog }, workspaceId }) {
+      const [removed, kept] = [assistant(workspaceId), assistant(workspaceId)];
+      for (const record of [removed, kept]) await catalog.create('assistant', record);
+      const create = (count: number): Promise<AssistantTest[]> =>
+        Promise.all(
+          Array.from({ length: count }, async () => {
+            const test = assistantTest(removed);
+            const refused = (error: Error): null => (ok(error instanceof RecordsFull, error), null);
+            return catalog.create('assistant_test', test).then(() => test, refused);
+          }),
+        ).then((made) => made.filter((test) => test !== null));
+      equal((await create(190)).length, 190);
+      equal((await create(20)).length, 10);
+      const own = assistantTest(kept);
+      await catalog.create('assistant_test', own);
+      equal(await catalog.remove('assistant', workspaceId, removed.id), true);
+      const { items } = await catalog.list('assistant_test', workspaceId, page());
+      deepEqual(plain(items), plain([own]));
     },
   },
   {
@@ -267,7 +292,7 @@ export const catalogCases: readonly Case[] = [
     name: 'a workspace has five webhooks at most, also of many that are created at once, and a removed one makes room',
     async run({ store: { catalog }, workspaceId }) {
       const records = Array.from({ length: 8 }, () => webhook(workspaceId));
-      const refused = (error: Error): false => (ok(error instanceof WebhooksFull, error), false);
+      const refused = (error: Error): false => (ok(error instanceof RecordsFull, error), false);
       const made = await Promise.all(
         records.map((record) => catalog.create('webhook', record).then(() => record.id, refused)),
       );
@@ -283,7 +308,7 @@ export const catalogCases: readonly Case[] = [
       equal(await catalog.remove('webhook', workspaceId, stored[0]!), true);
       const room = webhook(workspaceId);
       await catalog.create('webhook', room);
-      await rejects(catalog.create('webhook', webhook(workspaceId)), WebhooksFull);
+      await rejects(catalog.create('webhook', webhook(workspaceId)), RecordsFull);
       deepEqual((await listed()).toSorted(), [...stored.slice(1), room.id].toSorted());
     },
   },

@@ -43,7 +43,8 @@ export const chosen = <T>(list: readonly T[], which: number): T => list[which % 
 /** Records in no workspace are left out: they are stored like a credential. */
 type DrawnKind = Exclude<
   CatalogKind,
-  'sign_in' | 'sign_in_link' | 'person' | 'audit_entry' | 'audit_place' | 'assistant_version'
+  | ('sign_in' | 'sign_in_link' | 'person' | 'audit_entry' | 'audit_place' | 'assistant_version')
+  | ('assistant_test' | 'test_run' | 'test_result' | 'test_queue')
 >;
 const kinds = ['workspace', 'assistant', 'key', 'credential'] as const satisfies readonly DrawnKind[];
 const prefixes = {

@@ -4,6 +4,7 @@ import { keyIdOf } from '../../../host/keys.ts';
 import type { DumpRow } from '../../../store/dump.ts';
 import { installation } from '../../../store/records.ts';
 import { auditOfWorkspaces } from '../../../store/records/audit.ts';
+import { ownIdOf, testKey } from '../../../store/records/tests.ts';
 import { versionId } from '../../../store/records/versions.ts';
 
 const made = /^([a-z]{2,4})_[0-9a-hjkmnp-tv-z]{26}$/;
@@ -77,6 +78,13 @@ function idsOf(row: DumpRow): Named[] {
         ['record.assistantId', row.record.assistantId, 'asst'],
         ['record.workspaceId', row.record.workspaceId, 'wks'],
       ];
+    case 'assistant_test':
+      return [
+        ['record.assistantId', row.record.assistantId, 'asst'],
+        ['record.workspaceId', row.record.workspaceId, 'wks'],
+        ['record.id', ownIdOf(row.record), 'tst'],
+        ['record.fromSessionId', row.record.fromSessionId, 'ses'],
+      ];
     case 'credential':
       return recordIds(row, 'crd');
     case 'tool':
@@ -125,6 +133,8 @@ export function idProblem(row: DumpRow): string | null {
   // A version is found by its assistant and its number.
   if (row.type === 'assistant_version')
     return row.record.id === versionId(row.record.assistantId, row.record.number) ? null : 'record.id';
+  if (row.type === 'assistant_test' && row.record.id !== testKey(row.record.assistantId, ownIdOf(row.record)))
+    return 'record.id';
   // A key is found by its public id.
   return row.type === 'key' && row.record.id !== keyIdOf(row.record.publicId) ? 'record.publicId' : null;
 }

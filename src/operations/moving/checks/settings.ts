@@ -10,6 +10,7 @@ import {
   CreateCredentialBody,
   CreateKeyBody,
   CreateSessionBody,
+  CreateTestBody,
   CreateToolBody,
   CreateWebhookBody,
   CreateWorkspaceBody,
@@ -22,6 +23,7 @@ import {
   webhookView,
   workspaceView,
 } from '../../../conversation/views.ts';
+import { testView } from '../../../conversation/testing/tests.ts';
 import { baseUrlProblem } from '../../../providers/client/address.ts';
 import { endsInOperation, modelProviders } from '../../../providers/model.ts';
 import { maySendIn } from '../../../providers/tool/credential-header.ts';
@@ -36,6 +38,7 @@ const bodies = {
   assistant: shape(CreateAssistantBody),
   credential: shape(CreateCredentialBody),
   tool: shape(CreateToolBody),
+  assistant_test: shape(CreateTestBody),
   webhook: shape(CreateWebhookBody),
   key: shape(CreateKeyBody),
   session: shape(CreateSessionBody),
@@ -50,6 +53,8 @@ export function settingsProblem(row: DumpRow): string | null {
       return assistantProblem(row.record);
     case 'assistant_version':
       return versionProblem(row.record);
+    case 'assistant_test':
+      return bodyProblem('assistant_test', testView(row.record));
     case 'credential':
       return credentialProblem(row.record);
     case 'tool':

@@ -1,7 +1,7 @@
 -- A catalog record, created unless it exists, or unless another record of the workspace has its alias or name.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, record, channel, workspace_id, record_id, alias, most, move, wants, audit_id, audit.
--- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken, -2 if `most` records of the kind exist.
+-- ARGV: kind, id, record, channel, workspace_id, record_id, alias, most, begin, move, wants, audit_id, audit.
+-- Answer: 1 if it was created, 0 if it existed, -1 if the alias is taken, -2 if `most` records of the kind exist whose ids begin with `begin`, an underscore at its end.
 --- @include "at"
 --- @include "is-named-otherwise"
 --- @include "publish"
@@ -10,7 +10,10 @@
 --- @include "put-wants"
 
 if redis.call('HEXISTS', at(kind), id) == 1 then return 0 end
-if most ~= '' and redis.call('HLEN', at(kind)) >= 2 * tonumber(most) then return -2 end
+local from, to = '-', '+'
+-- A backtick follows the underscore.
+if begin ~= '' then from, to = '[' .. begin, '(' .. begin:sub(1, -2) .. '`' end
+if most ~= '' and redis.call('ZLEXCOUNT', at(kind, 'ids'), from, to) >= tonumber(most) then return -2 end
 if alias ~= '' then
   if is_named_otherwise(alias, id) then return -1 end
   redis.call('HSET', at('aliases'), alias, id)

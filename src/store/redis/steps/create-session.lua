@@ -1,8 +1,8 @@
 -- Creates a session with its greeting and earlier messages and counts it, or returns the remembered request. A trial has a number of trials that may be
--- open at a time, and counts nothing. The last arguments are record, content and points of each message from before the session.
+-- open at a time. A trial and a session of a test (`uncounted`) count nothing. The last arguments are record, content and points of each message from before the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   replaces, trials, revision, number, move, audit_id, audit, ...earlier.
+--   replaces, trials, uncounted, revision, number, move, audit_id, audit, ...earlier.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; {'outdated'} if the versions that people get
 --   have changed; or {'full'}.
 --- @include "add-counts"
@@ -30,11 +30,11 @@ if trials ~= '' then
 end
 if memory ~= '' then remember(memory, memory_record, result, lasts) end
 put_session(session, 1, record, active, expires, state)
-if trials == '' and redis.call('EXISTS', at('wants')) == 1 then redis.call('ZADD', at('deadlines'), expires, session) end
+if uncounted == '' and redis.call('EXISTS', at('wants')) == 1 then redis.call('ZADD', at('deadlines'), expires, session) end
 put_move('session', session, move)
 put_audit(audit_id, audit)
 redis.call('HSET', at('session', session), 'assistant', assistant)
-if trials ~= '' then redis.call('HSET', at('session', session), 'trial', 1) end
+if uncounted ~= '' then redis.call('HSET', at('session', session), 'trial', 1) end
 redis.call('ZADD', at('sessions'), 0, session)
 redis.call('ZADD', at('sessions', assistant), 0, session)
 local index = 0
@@ -47,5 +47,5 @@ for each = earlier_at, #ARGV, 3 do
   index = index + 1
 end
 if number ~= '' then add_counts(at('release', assistant), 'counts/' .. number, { 1 }) end
-count_usage(trials == '' and account or '', created, 1, 0, 0, 0, 0, 0, 0)
+count_usage(uncounted == '' and account or '', created, 1, 0, 0, 0, 0, 0, 0)
 return { 'created' }

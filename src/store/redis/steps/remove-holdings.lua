@@ -12,7 +12,7 @@ local left = tonumber(limit)
 for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.call('UNLINK', at('budget', key), at('history', 'key', key)) end
 for _, assistant in ipairs(redis.call('ZRANGE', at('assistant', 'ids'), 0, -1)) do redis.call('UNLINK', at('history', 'assistant', assistant), at('release', assistant)) end
 for _, webhook in ipairs(redis.call('ZRANGE', at('webhook', 'ids'), 0, -1)) do unlink_deliveries(webhook) end
-for _, kind in ipairs({ 'key', 'assistant', 'assistant_version', 'credential', 'tool', 'webhook' }) do redis.call('UNLINK', at(kind), at(kind, 'ids')) end
+for _, kind in ipairs({ 'key', 'assistant', 'assistant_version', 'assistant_test', 'test_run', 'test_result', 'credential', 'tool', 'webhook' }) do redis.call('UNLINK', at(kind), at(kind, 'ids')) end
 redis.call('UNLINK', at('aliases'), at('used'), at('memories'), at('memory-ends'), at('erasures'), at('wants'), at('deadline-fill'), at('deadlines'))
 publish(channel, { type = 'changed', kind = 'workspace', workspaceId = workspace_id, id = workspace_id })
 

@@ -19,10 +19,12 @@ redis.call('UNLINK', at('history', kind, id))
 if kind == 'assistant' or kind == 'credential' then unname(id, '') end
 if kind == 'assistant' then
   redis.call('UNLINK', at('release', id))
-  -- The ids of its versions begin with its own and an underscore, which the backtick follows.
-  for _, made in ipairs(redis.call('ZRANGEBYLEX', at('assistant_version', 'ids'), '[' .. id .. '_', '(' .. id .. '`')) do
-    redis.call('HDEL', at('assistant_version'), made, made .. '/version')
-    redis.call('ZREM', at('assistant_version', 'ids'), made)
+  -- The ids of what belongs to it begin with its own and an underscore, which the backtick follows.
+  for _, each in ipairs({ 'assistant_version', 'assistant_test', 'test_run', 'test_result' }) do
+    for _, own in ipairs(redis.call('ZRANGEBYLEX', at(each, 'ids'), '[' .. id .. '_', '(' .. id .. '`')) do
+      redis.call('HDEL', at(each), own, own .. '/version')
+      redis.call('ZREM', at(each, 'ids'), own)
+    end
   end
 end
 if kind == 'webhook' then unlink_deliveries(id) end

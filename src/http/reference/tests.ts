@@ -1,0 +1,54 @@
+/** The reference's texts on tests of assistants (contract 21). */
+import { listOf, type OperationEntry } from './entry.ts';
+import * as example from './examples.ts';
+
+const one = '/console/api/workspaces/{w}/assistants/{id}';
+const unknown =
+  'An unknown test is 404 `route_not_found`, an unknown assistant 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.';
+
+const script = {
+  name: 'Order status',
+  visitor: {},
+  metadata: {},
+  steps: [{ message: 'Where is order 7?', expect: { contains: ['on its way'], calls: [{ name: 'look_up' }] } }],
+  tool_results: { look_up: [{ status: 'completed', output: '{"status":"sent"}' }] },
+  repeat: 1,
+};
+const test = {
+  id: example.ids.test,
+  object: 'assistant_test',
+  ...script,
+  from_session: null,
+  created_at: example.assistant.updated_at,
+  updated_at: example.assistant.updated_at,
+};
+
+export const testEntries: Readonly<Record<string, OperationEntry>> = {
+  [`GET ${one}/tests`]: {
+    does: 'Returns the tests of an assistant, newest first. `limit` and `after` page through the list.',
+    surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
+    query: { limit: 10 },
+    answer: listOf(test),
+  },
+  [`POST ${one}/tests`]: {
+    does: 'Creates a test: a conversation that is written down. Each step sends a message, and `expect` says what the turn must do; without it the turn must complete. `tool_results` answers the calls of each function in order, and the last result repeats: no tool is ever called in a run. With `from_session` the test is made of that session of the assistant.',
+    repeat: 'A repeat creates another test.',
+    surprises:
+      'The 201st test of an assistant is 422 `tests`. A session without a message of a user, or one that is too long, is 422 `from_session`; an unknown one 404 `route_not_found`. An unknown assistant is 404 `assistant_not_found`.',
+    body: script,
+    answer: test,
+  },
+  [`GET ${one}/tests/{test_id}`]: { does: 'Returns one test.', surprises: unknown, answer: test },
+  [`PATCH ${one}/tests/{test_id}`]: {
+    does: 'Changes the given fields of a test; a list or a map is replaced as a whole.',
+    repeat: 'A repeat changes nothing but `updated_at`.',
+    surprises: unknown,
+    body: { repeat: 3 },
+    answer: { ...test, repeat: 3 },
+  },
+  [`DELETE ${one}/tests/{test_id}`]: {
+    does: 'Deletes a test. Results of earlier runs stay.',
+    repeat: 'A repeat is 404 `route_not_found`.',
+    surprises: unknown,
+  },
+};
