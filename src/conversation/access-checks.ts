@@ -107,6 +107,14 @@ export const answeringOf = (
 ): AnsweringAssistant | Promise<AnsweringAssistant> =>
   session === null ? versions.current(record) : versions.ofSession(record, session);
 
+/** The assistant as it answers the session's next turn, or a new session without one. */
+export const answeringNextTurn = (
+  { record }: AssistantActor,
+  session: Session | null,
+  { host: { versions } }: Services,
+): AnsweringAssistant | Promise<AnsweringAssistant> =>
+  session === null ? versions.current(record) : versions.ofNextTurn(record, session);
+
 /** The refusal of the assistant's machine to a turn of the session, a trial or another; null if it does not refuse. */
 export const turnRefusal = (
   { channel }: Session,

@@ -18,7 +18,7 @@ import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
 import { createOnVersion } from './new-session.ts';
 import { causeByPrincipal, type Principal } from './principal.ts';
-import { answeringOf, keyOf, mayUse } from './access-checks.ts';
+import { answeringNextTurn, answeringOf, keyOf, mayUse } from './access-checks.ts';
 import { sessionView } from './views.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import { endSession, visitorOf } from './sessions.ts';
@@ -242,7 +242,7 @@ const conversationName = ({ id }: Principal, { record }: AssistantActor, convers
   bodyDigest: '',
 });
 
-/** The assistant as it answers the open session of a conversation, or a new session without one. */
+/** The assistant as it answers the next turn of a conversation's open session, or a new session without one. */
 export async function answeringConversation(
   principal: Principal,
   assistant: AssistantActor,
@@ -255,7 +255,7 @@ export async function answeringConversation(
       ? null
       : await host.sessions.findRemembered(principal.workspaceId, conversationName(principal, assistant, conversation));
   const isOpen = named !== null && sessionView(named, clock.now()).status === 'open';
-  return answeringOf(assistant, isOpen ? named : null, services);
+  return answeringNextTurn(assistant, isOpen ? named : null, services);
 }
 
 /** Opens the session of a first message. Earlier messages are stored if the session continues. */

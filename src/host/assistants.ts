@@ -19,7 +19,7 @@ import type { Inspector } from '../actors/inspector.ts';
 import { Aliases } from './aliases.ts';
 import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor, type Changed } from './catalog-actors.ts';
-import { draftDigest, toolsOf, versionOf, type ToolsById } from './draft.ts';
+import { draftDigest, toolsAtOnce, versionOf, type ToolsById } from './draft.ts';
 import { changeRelease, releaseSnapshot, type ReleaseChange } from './release.ts';
 import { versionsToDrop } from './pruning.ts';
 import { isUnversioned } from './versions.ts';
@@ -276,7 +276,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
 
   /** The tools of the draft, as they are stored. */
   #draftOf(record: Assistant): Promise<ToolsById> {
-    return toolsOf(
+    return toolsAtOnce(
       record,
       async (id) => (await this.options.catalog.read('tool', record.workspaceId, id))?.record ?? null,
     );

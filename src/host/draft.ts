@@ -1,4 +1,5 @@
 /** The draft of an assistant: the settings that the console edits, as a version would contain them (contract 20). */
+import { isDeepStrictEqual } from 'node:util';
 import { etagOf } from '../base/etag.ts';
 import { limits } from '../base/limits.ts';
 import { isDeleted } from '../store/records/tools.ts';
@@ -42,6 +43,23 @@ export type ReadTool = (id: string) => Promise<Tool | null>;
 
 /** The tools of an assistant by their ids. */
 export type ToolsById = ReadonlyMap<string, Tool>;
+
+/** Reads of all tools until two reads in a row are equal. */
+const readsMax = 5;
+
+/**
+ * Reads the tools of an assistant as they were at one moment: an edit between the reads of two tools would make a draft
+ * that there never was. Tools that change with each read are taken as they were read last.
+ */
+export async function toolsAtOnce(assistant: Pick<Assistant, 'toolIds'>, read: ReadTool): Promise<ToolsById> {
+  let tools = await toolsOf(assistant, read);
+  for (let reads = 1; tools.size > 1 && reads < readsMax; reads++) {
+    const again = await toolsOf(assistant, read);
+    if (isDeepStrictEqual(again, tools)) break;
+    tools = again;
+  }
+  return tools;
+}
 
 /** Reads the tools of an assistant. */
 export async function toolsOf({ toolIds = [] }: Pick<Assistant, 'toolIds'>, read: ReadTool): Promise<ToolsById> {

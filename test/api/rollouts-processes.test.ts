@@ -1,4 +1,4 @@
-/** Rollouts over three processes on one Redis: the hash alone decides the shares, and a halt comes with its turn (A2). */
+/** Rollouts over three processes on one Redis: the hash alone decides the shares, and a halt comes with its turn [A1]. */
 import t, { type Test } from 'tap';
 import { rolloutPlace } from '../../src/host/release.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';

@@ -10,6 +10,8 @@ t.test(edge, async (t) => {
   await t.test('a session gets the candidate by the hash, and a higher percent takes nobody out', (t) =>
     shares(t, house),
   );
+  await t.test('all sessions of a visitor get the same version', (t) => visitors(t, house));
+  await t.test('clients of other protocols get the candidate as well', (t) => fronts(t, house));
   await t.test('a draft is rolled out as the next version', (t) => draft(t, house));
   await t.test('a rollout is refused without a version, of the current one, and with wrong fields', (t) =>
     refusedRollouts(t, house),
@@ -68,6 +70,42 @@ async function shares(t: Test, house: House): Promise<void> {
   const [session] = [...versions].find(([, version]) => version === 2)!;
   t.equal(await reply(house, session), 'two');
   t.equal((await transcriptOf(house, session)).at(-1).assistant_version, 2);
+}
+
+async function visitors(t: Test, house: House): Promise<void> {
+  const slug = 'rollouts';
+  const id = await twoVersions(house, { link: { slug }, channels: { link: true } });
+  await release(house, id, 'rollout', { version: 2, percent: 50 });
+  const versions = new Map<string, number>();
+  const opened = async (token: string): Promise<number> => {
+    const { status, json } = await house.ask(`/p/${slug}/sessions`, { key: token, body: {} });
+    t.equal(status, 201);
+    return json.assistant_version;
+  };
+  for (let visitor = 0; visitor < 16; visitor++) {
+    const { json } = await house.ask(`/p/${slug}/visitors`, { key: null, body: { channel: 'link' } });
+    const version = await opened(json.token);
+    t.same([await opened(json.token), await opened(json.token)], [version, version], 'a visitor keeps the version');
+    versions.set(json.token, version);
+  }
+  t.same(new Set(versions.values()), new Set([1, 2]), 'visitors of both');
+  await release(house, id, 'rollout', { version: 2, percent: 99 });
+  for (const [token, version] of versions) if (version === 2) t.equal(await opened(token), 2, 'nobody is taken out');
+}
+
+async function fronts(t: Test, house: House): Promise<void> {
+  const id = await twoVersions(house, { alias: 'rolled' });
+  await release(house, id, 'rollout', { version: 2, percent: 99 });
+  const said: string[] = [];
+  for (let count = 0; count < 10; count++) {
+    const body = { model: 'rolled', messages: [{ role: 'user', content: 'Hello' }] };
+    said.push((await house.ask('/v1/chat/completions', { body })).json.choices[0].message.content.trim());
+  }
+  t.ok(said.includes('two'), said.join());
+  const [one, two] = (await operate(house, 'GET', assistantPath(house, id, '/versions?order=asc'))).data;
+  const counted = (word: string) => said.filter((each) => each === word).length;
+  t.same([one.sessions, two.sessions], [counted('one'), counted('two')]);
+  t.same([one.turns, two.turns], [counted('one'), counted('two')]);
 }
 
 async function draft(t: Test, house: House): Promise<void> {

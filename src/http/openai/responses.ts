@@ -5,7 +5,7 @@ import type { ResponseBody } from '../../wire/wire.ts';
 import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Principal } from '../../conversation/principal.ts';
-import { answeringOf, findAssistant, reachSession } from '../../conversation/access-checks.ts';
+import { answeringNextTurn, answeringOf, findAssistant, reachSession } from '../../conversation/access-checks.ts';
 import { reachResponse, respond, responseIdOf, sessionAfter, type Echoed } from '../../conversation/responses.ts';
 import type { Services } from '../../conversation/services.ts';
 import { endSession } from '../../conversation/sessions.ts';
@@ -39,7 +39,7 @@ export async function createResponse(request: Request<PrincipalCaller, unknown, 
   const session = await sessionOf(principal, body, remember, services);
   if (session !== null && session.assistantId !== assistant.record.id)
     throw new Failure('invalid_field', { field: 'model' });
-  const answering = await answeringOf(assistant, session, services);
+  const answering = await answeringNextTurn(assistant, session, services);
   await checkWishes(wishes, () => answering, 'text.format', services);
   const [instructions, previous, stored, outputTokensMax] = [
     body.instructions ?? null,
