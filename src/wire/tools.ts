@@ -98,6 +98,9 @@ const view = {
       },
     ),
   ),
+  digest: Type.String({
+    description: 'Another for every change of its settings and functions but `disabled`; the `ETag` has it in quotes.',
+  }),
   created_at: UnixSeconds(),
   updated_at: UnixSeconds(),
 };

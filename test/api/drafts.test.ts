@@ -9,6 +9,7 @@ t.test(edge, async (t) => {
   await t.test('each versioned setting changes the digest, and no other setting does', (t) => settings(t, house));
   await t.test('an edited tool changes the digest of each assistant that has it', (t) => tools(t, house));
   await t.test('a change that names another draft is refused with 409 and changes nothing', (t) => expected(t, house));
+  await t.test('a change of a tool that names another state of it is refused with 409', (t) => tool(t, house));
   await t.test('all changes on one draft but the first are refused with 409', (t) => race(t, house));
 });
 
@@ -39,6 +40,34 @@ async function tagged(t: Test, house: House): Promise<void> {
   const digest = await digestOf(house, id);
   const again = await house.console(pathOf(house, `/${id}`), { headers: { 'if-none-match': `"${digest}"` } });
   t.equal(again.status, 200, 'a name may have changed: the tag says nothing of it');
+}
+
+async function tool(t: Test, house: House): Promise<void> {
+  const body = { kind: 'http', name: 'Tagged', url: 'https://tool.example/call', functions: [{ name: 'find' }] };
+  const made = await call(house, 'POST', toolPath(house), body);
+  const path = toolPath(house, `/${made.json.id}`);
+  t.equal(made.headers.get('etag'), `"${made.json.digest}"`, 'created');
+  const { headers, json } = await call(house, 'GET', path);
+  t.equal(headers.get('etag'), made.headers.get('etag'), 'read');
+  t.equal(json.digest, made.json.digest);
+  const from = { 'if-match': made.headers.get('etag') };
+  const changes = [{ timeout_seconds: 5 }, { timeout_seconds: 6 }].map((change) =>
+    house.console(path, { method: 'PATCH', body: change, headers: from }),
+  );
+  const answers = await Promise.all(changes);
+  t.same(answers.map(({ status }) => status).toSorted(), [200, 409], 'one of two changes is stored');
+  isRefused(
+    t,
+    answers.find(({ status }) => status === 409)!,
+    refusals.draftChanged,
+    'and the other one is refused',
+  );
+  const { digest } = (await call(house, 'GET', path)).json;
+  t.not(digest, made.json.digest, 'another digest');
+  await call(house, 'PATCH', path, { disabled: true });
+  t.equal((await call(house, 'GET', path)).json.digest, digest, 'the switch does not count');
+  const listed = (await call(house, 'GET', toolPath(house))).json.data.find((one: any) => one.id === made.json.id);
+  t.equal(listed.digest, digest, 'listed');
 }
 
 async function settings(t: Test, house: House): Promise<void> {

@@ -3,11 +3,11 @@
  * until a person turns it on (contract 13).
  */
 import { Failure } from '../../base/errors.ts';
-import { toolView } from '../../conversation/views.ts';
 import { refreshed, type ToolChange } from '../../providers/tool/listing.ts';
 import type { Reply } from '../request.ts';
 import { nowSeconds, type ConsoleRequest } from './common.ts';
 import { changeTool, reachTool } from './tools.ts';
+import { digestedToolView } from './tool-replies.ts';
 
 export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
   const { services } = request;
@@ -29,5 +29,5 @@ export async function refreshTool(request: ConsoleRequest): Promise<Reply> {
     },
     'refresh',
   );
-  return { status: 200, json: { ...toolView(tool), changes } };
+  return { status: 200, json: { ...digestedToolView(tool), changes } };
 }

@@ -7,7 +7,6 @@ import type { CreateToolBody, PatchToolBody } from '../../wire/wire.ts';
 import { isUnversioned } from '../../host/versions.ts';
 import type { Services } from '../../conversation/services.ts';
 import { isAt } from '../../assistant/tool-client.ts';
-import { toolView } from '../../conversation/views.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
 import { isDeleted, replacedBy, replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
 import type { Tool, ToolFunction } from '../../store/store.ts';
@@ -16,6 +15,7 @@ import type { Reply } from '../request.ts';
 import { audited } from './audit.ts';
 import { causeByOperator, noContent, nowhere, nowSeconds, reachWorkspace, type ConsoleRequest } from './common.ts';
 import { checkedFunctions } from './tool-functions.ts';
+import { checkTool, digestedToolView, toolTag } from './tool-replies.ts';
 
 export async function listTools(request: ConsoleRequest<PageFields>): Promise<Reply> {
   const { catalog } = request.services.store;
@@ -26,12 +26,12 @@ export async function listTools(request: ConsoleRequest<PageFields>): Promise<Re
       const { items, next } = await catalog.list('tool', workspaceId, page);
       return { items: items.filter((tool) => !isDeleted(tool)), next };
     },
-    toolView,
+    digestedToolView,
   );
 }
 
 export async function getTool(request: ConsoleRequest): Promise<Reply> {
-  return { status: 200, json: toolView((await reachTool(request)).record) };
+  return toolReply((await reachTool(request)).record);
 }
 
 export async function createTool(request: ConsoleRequest<unknown, CreateToolBody>): Promise<Reply> {
@@ -67,20 +67,23 @@ export async function createTool(request: ConsoleRequest<unknown, CreateToolBody
   );
   return {
     status: 201,
-    headers: { location: `/console/api/workspaces/${workspaceId}/tools/${tool.id}` },
-    json: { ...toolView(tool), ...(secret !== null && { signing_secret: secret }) },
+    headers: { location: `/console/api/workspaces/${workspaceId}/tools/${tool.id}`, ...toolTag(tool) },
+    json: { ...digestedToolView(tool), ...(secret !== null && { signing_secret: secret }) },
   };
 }
 
 export async function patchTool(request: ConsoleRequest<unknown, PatchToolBody>): Promise<Reply> {
   const tool = await changeTool(request, async (before) => {
+    checkTool(request, before);
     const after = merged(before, request.body);
     await check(after, request);
     await checkAssistants(after, request);
     return after;
   });
-  return { status: 200, json: toolView(tool) };
+  return toolReply(tool);
 }
+
+const toolReply = (tool: Tool): Reply => ({ status: 200, headers: toolTag(tool), json: digestedToolView(tool) });
 
 /** The secret before signs too, for a day, as do those before it for what is left of theirs. */
 export async function rotateSecret(request: ConsoleRequest): Promise<Reply> {

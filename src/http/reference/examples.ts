@@ -205,6 +205,7 @@ export const tool = {
   ],
   refreshed_at: null,
   refresh_error: null,
+  digest: '2zCaWgVBzVbuCSTTXyGtlGrDRUH',
   created_at: startedAt - 88_500,
   updated_at: startedAt - 88_500,
 };

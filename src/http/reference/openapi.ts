@@ -181,7 +181,8 @@ function headerParameters(route: Route, entry: OperationEntry | undefined): Json
     'X-Conversation-Id':
       route.path === '/v1/chat/completions' && 'At most 128 printable ASCII characters: the conversation that goes on.',
     'Last-Event-ID': route.path.endsWith('/events') && 'The `id` of the last event seen.',
-    'If-Match': route.errors.includes('draft_changed') && 'The `ETag` of the draft that the change is based on.',
+    'If-Match':
+      route.errors.includes('draft_changed') && 'The `ETag` of the draft, or of the tool, that the change is based on.',
     'If-None-Match': isTagged(route) && 'An `ETag` of an earlier answer.',
   };
   return Object.entries(names)

@@ -40,7 +40,7 @@ export const tools: Area = {
       does: 'Changes a tool. Its address, bounds and functions change the drafts of the assistants that have it, and reach people once these are published; `name` and `credential_id` are effective at once. `functions` replaces all of them; of an `mcp` tool it sets `enabled`, `approval` and `show` of those named. `kind` stays. `disabled: true` switches the tool off at once: its functions are offered to no model, and a call of them is `unknown_tool`, a test call as well.',
       repeat: 'A repeat changes nothing but `updated_at`.',
       surprises:
-        'What an assistant with this tool could not have, such as two enabled functions of one name, is 422 `functions`.',
+        'What an assistant with this tool could not have, such as two enabled functions of one name, is 422 `functions`. With `If-Match`, a tool of another digest is 409 `draft_changed`, and nothing changes.',
       body: { approval: 'always' },
       answer: { ...example.tool, approval: 'always', updated_at: example.tool.updated_at + 600 },
     },

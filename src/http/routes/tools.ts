@@ -22,20 +22,21 @@ export const toolRoutes: readonly Route[] = [
     body: wire.CreateToolBody,
     success: json(wire.CreatedToolView, 'The tool, with the secret that signs its requests.', 201, [
       'Location',
+      'ETag',
       'Cache-Control',
     ]),
     errors: toolErrors,
   }),
   operator('GET', `${inWorkspace}/tools/{id}`, 'tools.read', tools.getTool, {
     summary: 'Fetches a tool.',
-    success: json(wire.ToolView, 'The tool.'),
+    success: json(wire.ToolView, 'The tool.', 200, ['ETag']),
     errors: ['route_not_found'],
   }),
   operator('PATCH', `${inWorkspace}/tools/{id}`, 'tools.write', tools.patchTool, {
     summary: 'Changes a tool.',
     body: wire.PatchToolBody,
-    success: json(wire.ToolView, 'The tool.'),
-    errors: toolErrors,
+    success: json(wire.ToolView, 'The tool.', 200, ['ETag']),
+    errors: [...toolErrors, 'draft_changed'],
   }),
   operator('DELETE', `${inWorkspace}/tools/{id}`, 'tools.write', tools.deleteTool, {
     summary: 'Deletes a tool.',
