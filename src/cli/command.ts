@@ -1,6 +1,7 @@
 /** Runs the command `parley`. A subcommand imports its code when it runs, so that help and `serve` start fast. */
 import { Command, CommanderError } from 'commander';
 import about from '../../package.json' with { type: 'json' };
+import { registerApply } from './apply.ts';
 import { registerAssistants } from './assistants.ts';
 import { registerAudit } from './audit.ts';
 import { registerChat } from './chat.ts';
@@ -18,6 +19,7 @@ import { registerKeys } from './keys.ts';
 import { registerLink } from './link.ts';
 import { registerMachines } from './machines.ts';
 import { usualColumns } from './output.ts';
+import { registerPull } from './pull.ts';
 import { registerServe } from './serve.ts';
 import { registerSessions } from './sessions.ts';
 import { registerTalk } from './talk.ts';
@@ -82,6 +84,8 @@ function commandOf(io: Io): Command {
     registerKeys,
     registerCredentials,
     registerTools,
+    registerPull,
+    registerApply,
     registerWebhooks,
     registerSessions,
     registerVisitors,

@@ -35,13 +35,13 @@ export class ConsoleClient {
     return this.#call('GET', path + queryText(query));
   }
 
-  /** `timeoutMs`: the time that the answer may take. */
-  post<T>(path: string, body?: unknown, timeoutMs?: number): Promise<ConsoleAnswer<T>> {
-    return this.#call('POST', path, body, timeoutMs);
+  /** `timeoutMs`: the time that the answer may take. `ifMatch`: the tag of the draft that the change is based on. */
+  post<T>(path: string, body?: unknown, timeoutMs?: number, ifMatch?: string): Promise<ConsoleAnswer<T>> {
+    return this.#call('POST', path, body, timeoutMs, ifMatch);
   }
 
-  patch<T>(path: string, body: unknown): Promise<ConsoleAnswer<T>> {
-    return this.#call('PATCH', path, body);
+  patch<T>(path: string, body: unknown, ifMatch?: string): Promise<ConsoleAnswer<T>> {
+    return this.#call('PATCH', path, body, undefined, ifMatch);
   }
 
   delete<T = null>(path: string, timeoutMs?: number): Promise<ConsoleAnswer<T>> {
@@ -91,8 +91,13 @@ export class ConsoleClient {
     path: string,
     body?: unknown,
     timeoutMs: number = limits.commandAnswerMs,
+    ifMatch?: string,
   ): Promise<ConsoleAnswer<T>> {
-    const headers = { authorization: `Bearer ${this.#token}`, accept: 'application/json' };
+    const headers = {
+      authorization: `Bearer ${this.#token}`,
+      accept: 'application/json',
+      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+    };
     const answer = await sendAttempt(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs });
     try {
       const text = await answer.within(answer.response.text());

@@ -1,0 +1,207 @@
+/** Carries a plan out. Each change names the digest that the plan was made from, so that an edit meanwhile is kept. */
+import type { ConsoleAssistantView, ToolView } from '../../wire/wire.ts';
+import { AdvisedFailure, CommandFailure } from '../exit.ts';
+import { segment, type ConsoleClient } from '../console-client.ts';
+import { refused, type Folder } from './folder.ts';
+import { readWorkspace, type WorkspaceState } from './installation.ts';
+import { planOf, type AssistantStep, type Plan, type Step } from './plan.ts';
+import { bodyOfAssistant, bodyOfTool, type AssistantSettings, type IdOf, type ToolSettings } from './settings.ts';
+
+interface Target {
+  readonly client: ConsoleClient;
+  /** The path of the workspace. */
+  readonly workspace: string;
+  readonly folder: Folder;
+  readonly state: WorkspaceState;
+}
+
+export interface CarriedOut {
+  /** Names of assistants and tools that somebody else changed while the plan was carried out. */
+  readonly overtaken: readonly string[];
+  readonly published: readonly string[];
+  /** Digests by the paths of files that the installation agrees with. */
+  readonly digests: ReadonlyMap<string, string>;
+}
+
+/**
+ * New tools come first, because assistants name them; then assistants, and changes of tools last: they change the drafts
+ * of assistants, and so the digests that the plan was made from.
+ */
+export async function carryOut(plan: Plan, publish: boolean, target: Target): Promise<CarriedOut> {
+  const overtaken: string[] = [];
+  const toolIds = new Map(target.state.installation.tools.map(({ name, id }) => [name, id]));
+  for (const step of plan.tools)
+    if (step.outcome === 'create') toolIds.set(step.file.name, await createTool(step, target));
+  const toolOf: IdOf = (name) => toolIds.get(name)!;
+  const attempt = async (step: Pick<Step<unknown>, 'file'>, run: () => Promise<void>): Promise<void> => {
+    if (!(await isApplied(step.file.path, target, run))) overtaken.push(step.file.name);
+  };
+  // A change of its tool would be a part of what an overtaken assistant does not get.
+  const isOvertaken = ({ file }: Step<ToolSettings>): boolean =>
+    plan.assistants.some((step) => overtaken.includes(step.file.name) && step.file.settings.tools.includes(file.name));
+  for (const step of plan.assistants) await attempt(step, () => applyAssistant(step, toolOf, target));
+  for (const step of plan.tools)
+    if (step.outcome === 'change' && !isOvertaken(step)) await attempt(step, () => changeTool(step, target));
+  return { ...(await settle(plan, publish, target, overtaken)), overtaken };
+}
+
+/** Runs a write; false where the draft is not the expected one any more. A refused field is named with its line. */
+async function isApplied(path: string, { folder }: Target, run: () => Promise<void>): Promise<boolean> {
+  try {
+    await run();
+    return true;
+  } catch (error) {
+    if (!(error instanceof AdvisedFailure)) throw error;
+    if (error.answer.code === 'draft_changed') return false;
+    const file = folder.yaml.get(path);
+    throw file === undefined || error.answer.field === null ? error : refused(file, error.answer.field, error.message);
+  }
+}
+
+const credentialOf =
+  ({ state }: Target): IdOf =>
+  (name) =>
+    state.credentials.get(name)!;
+
+async function createTool(step: Step<ToolSettings>, target: Target): Promise<string> {
+  const { client, workspace } = target;
+  const { functions, ...body } = bodyOfTool(step.file.settings, credentialOf(target));
+  const isMcp = step.file.settings.kind === 'mcp';
+  let id = '';
+  await isApplied(step.file.path, target, async () => {
+    const path = `${workspace}/tools`;
+    const made = await client.post<ToolView>(path, { name: step.file.name, ...body, ...(!isMcp && { functions }) });
+    id = made.body.id;
+    if (!isMcp || step.file.settings.functions.length === 0) return;
+    // The list of an MCP server comes from the server alone.
+    await client.post(`${path}/${segment(id)}/refresh`);
+    await client.patch(`${path}/${segment(id)}`, { functions });
+  });
+  return id;
+}
+
+async function changeTool({ file, stored, changes }: Step<ToolSettings>, target: Target): Promise<void> {
+  const body = bodyOfTool(file.settings, credentialOf(target));
+  const fields = new Set(changes.map(({ path }) => path.split('.')[0]!));
+  await target.client.patch(
+    `${target.workspace}/tools/${segment(stored!.id)}`,
+    changed(body, fields),
+    `"${stored!.digest}"`,
+  );
+}
+
+const bodyFields: Readonly<Record<string, string>> = { credential: 'credential_id', tools: 'tool_ids' };
+
+const changed = (body: Readonly<Record<string, unknown>>, fields: ReadonlySet<string>): object =>
+  Object.fromEntries([...fields].map((field) => bodyFields[field] ?? field).map((field) => [field, body[field]]));
+
+async function applyAssistant(step: AssistantStep, tool: IdOf, target: Target): Promise<void> {
+  const { client, workspace } = target;
+  const { file, stored, outcome, changes } = step;
+  if (outcome !== 'create' && outcome !== 'change') return;
+  const body = bodyOfAssistant(file.settings, { tool, credential: credentialOf(target) });
+  if (stored === null) {
+    await client.post(`${workspace}/assistants`, { name: file.name, ...body });
+    return;
+  }
+  const fields = new Set(changes.map(({ path }) => path.split('.')[0]!));
+  // The prompt is a setting of the model.
+  const model = fields.delete('prompt') || fields.has('model') ? { model: modelChanges(step, body.model) } : {};
+  fields.delete('model');
+  const path = `${workspace}/assistants/${segment(stored.id)}`;
+  await client.patch(path, { ...changed(body, fields), ...model }, `"${stored.digest}"`);
+}
+
+/** The settings of the model that differ; provider, name and credential together, as they are checked. */
+function modelChanges({ changes }: AssistantStep, model: Readonly<Record<string, unknown>>): object {
+  const paths = changes.map(({ path }) => path);
+  const names = paths.filter((path) => path.startsWith('model.')).map((path) => path.slice('model.'.length));
+  const isOther = names.some((name) => ['provider', 'name', 'credential'].includes(name));
+  const { provider, name, credential_id } = model;
+  return {
+    ...changed(model, new Set(names)),
+    ...(isOther && { provider, name, credential_id }),
+    ...(paths.includes('prompt') && { system_prompt: model['system_prompt'] }),
+  };
+}
+
+/**
+ * Reads the installation again, and publishes drafts that are as their files say. A digest goes into a file only if the
+ * draft with this digest is what the file describes: an edit of somebody else stays a conflict.
+ */
+async function settle(
+  plan: Plan,
+  publish: boolean,
+  target: Target,
+  overtaken: readonly string[],
+): Promise<Pick<CarriedOut, 'published' | 'digests'>> {
+  const { client, workspace, folder } = target;
+  const after = planOf(folder.files, (await readWorkspace(target)).installation, { force: true, publish });
+  const digests = new Map<string, string>();
+  const published: string[] = [];
+  const steps: readonly Step<ToolSettings | AssistantSettings>[] = [...after.tools, ...after.assistants];
+  for (const { outcome, file, stored } of steps) if (outcome === 'same') digests.set(file.path, stored!.digest);
+  const isDone = new Set(plan.assistants.filter(({ outcome }) => outcome !== 'conflict').map(({ file }) => file.name));
+  const isOfOthers = (name: string): boolean =>
+    after.tools.some(({ file, outcome }) => file.name === name && outcome !== 'same');
+  for (const step of after.assistants) {
+    const { file, stored } = step;
+    if (!step.publish || step.outcome !== 'same' || !isDone.has(file.name) || overtaken.includes(file.name)) continue;
+    if (file.settings.tools.some(isOfOthers)) continue;
+    await isApplied(file.path, target, async () => {
+      await client.post<ConsoleAssistantView>(
+        `${workspace}/assistants/${segment(stored!.id)}/publish`,
+        {},
+        undefined,
+        `"${stored!.digest}"`,
+      );
+      published.push(file.name);
+    });
+  }
+  return { digests, published };
+}
+
+/** Rejects what the installation cannot have, before anything is written. */
+export function checkReferences(plan: Plan, { folder, state }: Pick<Target, 'folder' | 'state'>): void {
+  const tools = new Set([
+    ...folder.files.tools.map(({ name }) => name),
+    ...state.installation.tools.map(({ name }) => name),
+  ]);
+  const check = (path: string, name: string | null, keys: readonly string[]): void => {
+    if (name !== null && !state.credentials.has(name))
+      throw folder.yaml.get(path)!.failure(keys, `No credential of the workspace is called "${name}".`);
+  };
+  for (const { file, stored } of plan.tools) {
+    check(file.path, file.settings.credential, ['credential']);
+    if (stored !== null && stored.settings.kind !== file.settings.kind)
+      throw folder.yaml.get(file.path)!.failure(['kind'], `The kind of the tool "${file.name}" cannot change.`);
+  }
+  for (const { file } of plan.assistants) {
+    const { model, voice, tools: names } = file.settings;
+    check(file.path, model.credential, ['model', 'credential']);
+    for (const [index, { credential }] of model.fallbacks.entries())
+      check(file.path, credential, ['model', 'fallbacks', `${index}`, 'credential']);
+    check(file.path, (voice?.['credential'] ?? null) as string | null, ['voice', 'credential']);
+    const unknown = names.findIndex((name) => !tools.has(name));
+    if (unknown >= 0)
+      throw folder.yaml
+        .get(file.path)!
+        .failure(['tools', `${unknown}`], `No tool is called "${names[unknown]}", in the files or the workspace.`);
+  }
+}
+
+/** Rejects names of the files that two rows of the installation have. */
+export function checkNames({ folder, state }: Pick<Target, 'folder' | 'state'>): void {
+  const { assistants, tools } = state.installation;
+  const wanted = new Set([
+    ...folder.files.tools.map(({ name }) => name),
+    ...folder.files.assistants.flatMap(({ settings }) => settings.tools),
+  ]);
+  const twins = (rows: readonly { readonly name: string }[], names: ReadonlySet<string>, nouns: string): void => {
+    for (const name of names)
+      if (rows.filter((row) => row.name === name).length > 1)
+        throw new CommandFailure(`Several ${nouns} are called "${name}", and the files name each by its name.`);
+  };
+  twins(assistants, new Set(folder.files.assistants.map(({ name }) => name)), 'assistants');
+  twins(tools, wanted, 'tools');
+}

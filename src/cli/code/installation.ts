@@ -1,0 +1,69 @@
+/** Assistants and tools of a workspace, as `parley pull` and `parley apply` read and write them. */
+import type { ConsoleAssistantView, CredentialView, ToolView } from '../../wire/wire.ts';
+import { CommandFailure } from '../exit.ts';
+import type { ConsoleClient } from '../console-client.ts';
+import type { Installation } from './plan.ts';
+import { settingsOfAssistant, settingsOfTool, type NameOf } from './settings.ts';
+
+export interface WorkspaceState {
+  readonly installation: Installation;
+  /** Credentials without a name that assistants or tools use, by the name of one that does. */
+  readonly nameless: ReadonlyMap<string, string>;
+  /** Ids of credentials by their names. */
+  readonly credentials: ReadonlyMap<string, string>;
+}
+
+interface Reader {
+  readonly client: ConsoleClient;
+  /** The path of the workspace. */
+  readonly workspace: string;
+}
+
+export async function readWorkspace({ client, workspace }: Reader): Promise<WorkspaceState> {
+  const all = async <Row>(kind: string): Promise<Row[]> => {
+    const rows: Row[] = [];
+    for await (const row of client.all<Row>(`${workspace}/${kind}`, { order: 'asc' })) rows.push(row);
+    return rows;
+  };
+  // Assistants last: a tool that an assistant got since is looked up in vain, not taken for one that is gone.
+  const credentials = await all<CredentialView>('credentials');
+  const assistants = await all<ConsoleAssistantView>('assistants');
+  const tools = await all<ToolView>('tools');
+  const credentialNames = new Map(credentials.map(({ id, name }) => [id, name]));
+  const toolNames = new Map(tools.map(({ id, name }) => [id, name]));
+  const nameless = new Map<string, string>();
+  const credentialNameIn =
+    (user: string): NameOf =>
+    (id) => {
+      const name = credentialNames.get(id);
+      if (name === null) nameless.set(id, user);
+      // An id stands for the name that is missing, so that a file's name differs from it.
+      return name === null ? id : (name ?? null);
+    };
+  return {
+    installation: {
+      assistants: assistants.map((view) => ({
+        ...view,
+        digest: view.draft.digest,
+        changed: view.draft.changed,
+        settings: settingsOfAssistant(view, {
+          tool: (id) => toolNames.get(id) ?? null,
+          credential: credentialNameIn(view.name),
+        }),
+      })),
+      tools: tools.map((view) => ({ ...view, settings: settingsOfTool(view, credentialNameIn(view.name)) })),
+    },
+    nameless,
+    credentials: new Map(credentials.flatMap(({ id, name }) => (name === null ? [] : [[name, id] as const]))),
+  };
+}
+
+/** Rejects names that two assistants or two tools have: files refer to them by name. */
+export function refuseTwins(rows: readonly { readonly name: string }[], nouns: string): void {
+  const names = rows.map(({ name }) => name);
+  const twins = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+  if (twins.length > 0)
+    throw new CommandFailure(
+      `Several ${nouns} have one name: ${twins.map((name) => JSON.stringify(name)).join(', ')}. Files name each by its name: rename all but one.`,
+    );
+}
