@@ -27,6 +27,7 @@ export interface AssistantOptions {
   readonly visitorField?: readonly string[];
   readonly maxCallSeconds?: number;
   readonly alias?: string;
+  readonly sessionPolicy?: string;
   /** Ids and names; an empty one alone: none. */
   readonly tool?: readonly string[];
   readonly toolRoundsMax?: number;
@@ -84,6 +85,12 @@ export const assistantFlags = (command: Command): Command =>
       '--alias <name>',
       'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it',
     )
+    .addOption(
+      new Option(
+        '--session-policy <policy>',
+        'pin: sessions keep their version; follow: each turn takes the current one',
+      ).choices(['pin', 'follow']),
+    )
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");
 
 /** The body has the named settings only. A new assistant without a model gets the embedded one. */
@@ -102,6 +109,7 @@ export async function assistantBody(
       max_call_seconds: options.maxCallSeconds,
       tool_rounds_max: options.toolRoundsMax,
       alias: options.alias === '' ? null : options.alias,
+      session_policy: options.sessionPolicy,
     }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),

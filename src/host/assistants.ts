@@ -185,7 +185,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
         check?.(draftDigest(before, draft));
         const hasMoved = machine.send({ type: verb }).some(({ type }) => type === 'moved');
         const after = hasMoved ? { ...before, updatedAt: at, machine: machine.snapshot() } : before;
-        const versioned = this.#withFirst(before, after, draft);
+        const versioned = await this.#withFirst(before, after, draft);
         // An assistant that was never published is published by `enable` as well.
         const publishes = verb === 'publish' || (verb === 'enable' && versioned.record.release === null);
         return publishes && versioned.made === undefined
@@ -236,7 +236,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       async ({ record: before }) => {
         const draft = await this.#draftOf(before);
         check?.(draftDigest(before, draft));
-        const first = this.#withFirst(before, before, draft);
+        const first = await this.#withFirst(before, before, draft);
         const release = first.record.release ?? null;
         if (release === null) throw new Failure('version_not_found');
         if (wanted.type === 'rollout' && wanted.version === 'draft')
@@ -284,13 +284,27 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
 
   /**
    * The record after a change. With the first change of an assistant from before versions existed, its version 1 is
-   * stored: as it was before the change.
+   * stored: as it was before the change. One that was unpublished has a version 1 if it has sessions.
    */
-  #withFirst(before: Assistant, after: Assistant, draft: ToolsById): Versioned {
-    if (!isUnversioned(before)) return { record: before.release === undefined ? { ...after, release: null } : after };
+  async #withFirst(before: Assistant, after: Assistant, draft: ToolsById): Promise<Versioned> {
+    if (before.release !== undefined) return { record: after };
+    if (!isUnversioned(before) && !(await this.#hasSessions(before))) return { record: { ...after, release: null } };
     const made = { note: null, createdAt: before.updatedAt, createdBy: null };
     const first = published({ ...before, release: null }, draft, made);
     return { record: { ...after, release: first.record.release! }, made: first.made };
+  }
+
+  /** Whether people have sessions of the assistant. */
+  async #hasSessions({ id, workspaceId }: Assistant): Promise<boolean> {
+    const filter = {
+      assistantIds: [id],
+      status: null,
+      activeSince: 0,
+      now: 0,
+      channels: ['api', 'link', 'widget'],
+    } as const;
+    const page = { limit: 1, after: null, order: 'desc' } as const;
+    return (await this.#store.sessions.list(workspaceId, filter, page)).items.length > 0;
   }
 }
 

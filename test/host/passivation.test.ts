@@ -17,6 +17,8 @@ t.test('an idle session is passivated and activated unchanged', async (t) => {
   t.same(scene.host.census(), {
     workspace: 0,
     assistant: 0,
+    release: 0,
+    attendance: 0,
     key: 0,
     session: 0,
     turn: 0,

@@ -6,7 +6,8 @@ import type { Services } from '../../src/conversation/services.ts';
 import { rolloutPlace } from '../../src/host/release.ts';
 import { releaseBasis } from '../../src/host/versions.ts';
 import type { Session } from '../../src/store/store.ts';
-import type { AssistantActor, ReleaseRequest } from '../../src/host/assistants.ts';
+import { draftSnapshot, type AssistantActor, type ReleaseRequest } from '../../src/host/assistants.ts';
+import * as records from '../store/fixtures.ts';
 import { Scene, StagedModel, unreported, withSteps } from './scene.ts';
 
 /** Two processes without notices of each other; the clock stands still, so that no record is read again for its age. */
@@ -121,4 +122,23 @@ t.test('a process that owns its store knows of a halt at once', async (t) => {
   if (started.kind === 'started') await started.runner.over;
   const assistant = await host.assistants.of(workspaceId, assistantId);
   t.match(assistant?.record.release, { candidate: { version: 2, isHalted: true } });
+});
+
+t.test('an assistant that was unpublished before versions existed keeps its settings for its sessions', async (t) => {
+  const scene = await Scene.open();
+  const { workspaceId, assistantId, host, store } = scene;
+  const stored = (await store.catalog.read('assistant', workspaceId, assistantId))!;
+  const unpublished = { ...stored.record, machine: draftSnapshot(false) };
+  await store.catalog.replace('assistant', unpublished, stored.version);
+  const session = await scene.session();
+  const other = records.assistant(workspaceId, { machine: draftSnapshot(false) });
+  await store.catalog.create('assistant', other);
+  for (const id of [assistantId, other.id]) {
+    await host.assistants.configure(workspaceId, id, (record) => ({ ...record, greeting: 'New' }));
+    await host.assistants.move(workspaceId, id, 'publish', 2);
+  }
+  const used = (await host.assistants.of(workspaceId, assistantId))!.record;
+  t.match(used.release, { current: 2, newest: 2, earlier: [1] });
+  t.equal((await host.versions.ofSession(used, session)).greeting, unpublished.greeting);
+  t.match((await host.assistants.of(workspaceId, other.id))!.record.release, { current: 1 }, 'one without sessions');
 });
