@@ -1,7 +1,16 @@
 /** The releases of assistants as stores keep them beside the records: what the steps of sessions and turns compare and count. */
 import { isExceeded, releaseVersion } from '../../machines/release.ts';
 import { limits } from '../base/limits.ts';
-import type { Assistant, CandidateCounts, HaltRule, Move, Release, VersionCounts } from './store.ts';
+import type { Assistant, CandidateCounts, HaltRule, Move, Release, Session, VersionCounts } from './store.ts';
+
+/** Channels whose sessions and turns no version counts: trials, and the runs of tests. */
+const uncounted: readonly string[] = ['console', 'test'];
+
+/** The version that a session or a turn of it is counted for; undefined for none. */
+export const countedVersion = (
+  { channel }: Pick<Session, 'channel'>,
+  version: number | undefined,
+): number | undefined => (uncounted.includes(channel) ? undefined : version);
 
 /** The part of a release that the steps of sessions and turns read. */
 export interface ReleaseRow {

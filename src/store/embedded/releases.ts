@@ -11,6 +11,7 @@ import type {
 } from '../store.ts';
 import {
   candidateCountsOf,
+  countedVersion,
   haltedAssistant,
   haltMove,
   isHalting,
@@ -47,13 +48,16 @@ export class EmbeddedReleases {
     return (row?.revision ?? 0) !== basis.revision;
   }
 
-  countSession(draft: Draft, { workspaceId, assistantId, assistantVersion }: Session, sign: 1 | -1): void {
+  countSession(draft: Draft, session: Session, sign: 1 | -1): void {
+    const { workspaceId, assistantId } = session;
+    const assistantVersion = countedVersion(session, session.assistantVersion);
     if (assistantVersion !== undefined)
       this.#add(draft, workspaceId, assistantId, assistantVersion, { sessions: sign });
   }
 
   /** Counts a sealed turn, and halts its rollout if the rule says so. */
-  countTurn(draft: Draft, session: Session, { assistantVersion, status }: Turn, nowMs: number): boolean {
+  countTurn(draft: Draft, session: Session, { assistantVersion: version, status }: Turn, nowMs: number): boolean {
+    const assistantVersion = countedVersion(session, version);
     if (assistantVersion === undefined) return false;
     const { workspaceId, assistantId } = session;
     const failedTurns = status === 'failed' ? 1 : 0;
@@ -63,7 +67,8 @@ export class EmbeddedReleases {
 
   /** Counts a withdrawn turn as failed; `wasCounted`: it was sealed before. */
   countWithdrawn(draft: Draft, session: Session, turn: Turn, wasCounted: boolean, nowMs: number): boolean {
-    const { assistantVersion, status } = turn;
+    const { status } = turn;
+    const assistantVersion = countedVersion(session, turn.assistantVersion);
     if (assistantVersion === undefined) return false;
     const hadFailed = wasCounted && status === 'failed' ? 1 : 0;
     if (wasCounted)
@@ -75,8 +80,9 @@ export class EmbeddedReleases {
     return this.#countOfCandidate(draft, session, assistantVersion, counts, nowMs);
   }
 
-  countFeedback(draft: Draft, { workspaceId, assistantId }: Session, turn: Turn, counts: Partial<VersionCounts>): void {
-    if (turn.assistantVersion !== undefined) this.#add(draft, workspaceId, assistantId, turn.assistantVersion, counts);
+  countFeedback(draft: Draft, session: Session, turn: Turn, counts: Partial<VersionCounts>): void {
+    const version = countedVersion(session, turn.assistantVersion);
+    if (version !== undefined) this.#add(draft, session.workspaceId, session.assistantId, version, counts);
   }
 
   async read(workspaceId: string, assistantId: string): Promise<ReleaseCounts> {

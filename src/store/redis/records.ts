@@ -13,7 +13,7 @@ import type {
 import { codePoints } from '../../base/text.ts';
 import { isOdd, packRow, unpackRow } from '../codec.ts';
 import { packer } from '../packer.ts';
-import { haltedAssistant, haltMove, releaseRow } from '../releases.ts';
+import { countedVersion, haltedAssistant, haltMove, releaseRow } from '../releases.ts';
 import { attendanceEvent, deliveryHead, eventText, sessionEvent, turnEvent } from '../webhook-events.ts';
 import { moveAround } from './history.ts';
 import { memoryDigest, part } from './keys.ts';
@@ -54,9 +54,12 @@ export function attendanceFields(session: Session | null, source: string, nowMs:
 const eventTime = (nowMs: number) => ({ deliveryHead: deliveryHead(nowMs), eventAt: nowMs });
 
 /** The version that a turn is counted for; its number is empty for a trial. */
-export const versionFields = ({ assistantId }: Pick<Session, 'assistantId'>, version: number | undefined) => ({
-  assistant: part(assistantId),
-  number: version ?? '',
+export const versionFields = (
+  session: Pick<Session, 'assistantId' | 'channel'>,
+  version: number | undefined,
+): { readonly assistant: string; readonly number: number | '' } => ({
+  assistant: part(session.assistantId),
+  number: countedVersion(session, version) ?? '',
 });
 
 /**

@@ -62,7 +62,7 @@ export class RedisSessions implements SessionStore {
     const answer = await this.#link.runDurable('create-session', this.#roots.workspace(session.workspaceId), {
       session: part(session.id),
       ...sessionFields(session),
-      assistant: part(session.assistantId),
+      ...versionFields(session, session.assistantVersion),
       account: account(session.assistantId, session.keyId),
       created: session.createdAt,
       ...messageFields(greeting),
@@ -71,7 +71,6 @@ export class RedisSessions implements SessionStore {
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
       uncounted: isUncounted(session) ? 1 : '',
       revision: step.release?.revision ?? '',
-      number: session.assistantVersion ?? '',
       ...moveField(step.move),
       ...auditFields(step.audit),
       earlier: earlier.flatMap((each) => Object.values(messageFields(each))),

@@ -1,7 +1,7 @@
 /** Versions of assistants in the steps of sessions and turns: what these compare, count and halt (contract 20). */
 import { deepEqual, equal } from 'node:assert/strict';
 import { versionId } from '../../../src/store/records/versions.ts';
-import type { Assistant, Candidate, HaltRule, Release, Turn } from '../../../src/store/store.ts';
+import type { Assistant, Candidate, HaltRule, Release, Session, Turn } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { api, assistant, assistantVersion, at, page, type Begun, type Scene } from '../fixtures.ts';
 
@@ -38,8 +38,8 @@ async function rolling({ store, workspaceId, assistantId }: Scene, over: Partial
 const on = (assistantVersion: number) => ({ assistantVersion });
 
 /** A turn of the version on a session of the scene's assistant. */
-async function begun(scene: Scene, assistantVersion = 2): Promise<Begun> {
-  const session = await scene.created(on(assistantVersion));
+async function begun(scene: Scene, assistantVersion = 2, channel: Session['channel'] = 'api'): Promise<Begun> {
+  const session = await scene.created({ ...on(assistantVersion), channel });
   const step = scene.beginStep(session, 1);
   return scene.begun(session, 1, { ...step, turn: { ...step.turn, assistantVersion }, slot: api(100) });
 }
@@ -218,8 +218,7 @@ export const rolloutCases: readonly Case[] = [
       const discarded = await scene.created(on(12));
       for (let times = 0; times < 2; times++)
         await store.sessions.discard(discarded, { version: 1, mark: discarded.mark }, null);
-      const trial = await scene.streaming({}, { channel: 'console' });
-      await finish(trial);
+      await finish(await begun(scene, 1, 'console'));
       const rate = (rated: Begun, rating: 'up' | 'down' | null) => {
         const step = rated.finishStep();
         const feedback = rating && { rating, comment: null, at: scene.now };
