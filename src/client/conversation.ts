@@ -1,13 +1,13 @@
 /**
  * `parley-client/conversation`: a session as a store for a page or a React hook. It loads the transcript, continues a
- * reply that is under way, and survives lost connections; `getSnapshot` returns the same object until something
- * changes.
+ * reply that is under way, follows a person of the desk who answers, and survives lost connections; `getSnapshot`
+ * returns the same object until something changes.
  */
 import type { ParleyError } from './failure.ts';
 import type { Parley } from './parley.ts';
 import type { Turn } from './turn.ts';
 import type { OnceOptions } from './requester.ts';
-import type { Feedback, Message, PendingToolCall, StopReason, ToolResult } from './types.ts';
+import type { Attendance, Feedback, Message, PendingToolCall, SessionEvent, StopReason, ToolResult } from './types.ts';
 
 /** A message as it is shown: of the transcript, or on its way there. */
 export interface ConversationMessage {
@@ -22,6 +22,8 @@ export interface ConversationMessage {
   readonly createdAt: number | null;
   /** The turn of a reply; absent for other messages. */
   readonly turnId?: string;
+  /** Name of the person of the desk who wrote it; absent for other messages. */
+  readonly by?: string;
   /** The rating of a reply when it was read; absent without one. */
   readonly rating?: Feedback['rating'];
 }
@@ -37,6 +39,8 @@ export interface ConversationSnapshot {
   readonly messages: readonly ConversationMessage[];
   /** The calls of tools that wait for `answer`; the next message declines them. */
   readonly pending: readonly PendingToolCall[];
+  /** The party that answers; null before the session was read. */
+  readonly attendance: Attendance | null;
   /** The failure of the last step; null if it succeeded. */
   readonly error: Error | null;
 }
@@ -59,6 +63,12 @@ export interface Conversation {
    * have sent a message. Failed messages are then no longer shown. Ignored while a step runs.
    */
   refresh(): Promise<void>;
+  /**
+   * Follows the session's events, so that messages come without being asked for. It begins by itself once a person was
+   * asked for or answers. Resolves at the end of the session; rejects where the events cannot be had, and may be called
+   * again.
+   */
+  watch(): Promise<void>;
   /** Ends the session. */
   end(): Promise<void>;
   /** Leaves the conversation: the turn runs on, and the snapshot does not change any more. */
@@ -81,8 +91,9 @@ class Talk implements Conversation {
   readonly #sessionId: string;
   readonly #leaving = new AbortController();
   readonly #listeners = new Set<() => void>();
-  #snapshot: ConversationSnapshot = { status: 'loading', messages: [], pending: [], error: null };
+  #snapshot: ConversationSnapshot = { status: 'loading', messages: [], pending: [], attendance: null, error: null };
   #loaded: Promise<void> | null = null;
+  #watched: Promise<void> | null = null;
   #turn: Turn | null = null;
   /** Whether the reply is to be stopped as soon as it begins. */
   #unwanted = false;
@@ -92,7 +103,7 @@ class Talk implements Conversation {
     this.#parley = parley;
     this.#sessionId = sessionId;
     if (known === null) return;
-    this.#snapshot = { status: 'idle', messages: known, pending: [], error: null };
+    this.#snapshot = { ...this.#snapshot, status: 'idle', messages: known };
     this.#loaded = Promise.resolve();
   }
 
@@ -144,6 +155,12 @@ class Talk implements Conversation {
     await this.#load();
   };
 
+  readonly watch = (): Promise<void> =>
+    (this.#watched ??= this.#watch().catch((error: unknown) => {
+      this.#watched = null;
+      throw error;
+    }));
+
   readonly end = async (): Promise<void> => {
     await this.#load();
     try {
@@ -169,18 +186,25 @@ class Talk implements Conversation {
     await this.#load();
     if (this.#snapshot.status !== 'idle') return;
     this.#unwanted = false;
-    const { messages } = this.#snapshot;
-    const withOwn = (status: ConversationMessage['status']) => [...messages, ...own.map((one) => ({ ...one, status }))];
-    this.#change({ status: 'sending', messages: withOwn('sending'), error: null });
+    this.#change({ status: 'sending', messages: [...this.#snapshot.messages, ...own], error: null });
+    const mark = (more: Partial<ConversationMessage>): void => {
+      for (const { id } of own) this.#replace(id, more);
+    };
     await this.#step(async () => {
       try {
         this.#turn = await this.#parley.sessions.chat(this.#sessionId, said, { ...options, signal: this.#signal });
       } catch (error) {
-        this.#change({ messages: withOwn('failed') });
+        mark({ status: 'failed' });
         throw error;
       }
+      mark({ status: 'completed' });
+      if (this.#turn.id === '') {
+        // A person answers.
+        for await (const event of this.#turn) if (event.type === 'message.accepted') mark({ id: event.message_id });
+        return this.#beginWatch();
+      }
       if (this.#unwanted) void this.abort();
-      await this.#follow(this.#turn, withOwn('completed'), '');
+      await this.#follow(this.#turn, '');
     });
   }
 
@@ -206,8 +230,10 @@ class Talk implements Conversation {
       status: session.status !== 'open' ? 'over' : turnId === null ? 'idle' : 'replying',
       messages,
       pending: session.pending_tool_calls,
+      attendance: session.attendance,
       error: null,
     });
+    if (session.attendance.state !== 'assistant') this.#beginWatch();
     if (turnId !== null) void this.#step(() => this.#resume(turnId, messages));
   }
 
@@ -215,14 +241,14 @@ class Talk implements Conversation {
   async #resume(turnId: string, messages: readonly ConversationMessage[]): Promise<void> {
     const last = messages.at(-1);
     const partial = last?.status === 'streaming' ? last.content : '';
-    const before = last?.status === 'streaming' ? messages.slice(0, -1) : messages;
+    if (last?.status === 'streaming') this.#change({ messages: messages.slice(0, -1) });
     const after = partial === '' ? null : [...partial].length;
     this.#turn = this.#parley.turns.resume(this.#sessionId, turnId, { signal: this.#signal, after });
-    await this.#follow(this.#turn, before, partial);
+    await this.#follow(this.#turn, partial);
   }
 
   /** Shows the reply as it comes, behind the messages that are there. */
-  async #follow(turn: Turn, before: readonly ConversationMessage[], partial: string): Promise<void> {
+  async #follow(turn: Turn, partial: string): Promise<void> {
     let reply: ConversationMessage = {
       id: turn.id,
       turnId: turn.id,
@@ -233,11 +259,11 @@ class Talk implements Conversation {
       createdAt: null,
     };
     const show = (more: Partial<ConversationMessage>): void => {
+      const { id } = reply;
       reply = { ...reply, ...more };
-      this.#change({ status: 'replying', messages: [...before, reply] });
+      this.#replace(id, reply);
     };
-    this.#change({ pending: [] });
-    show({});
+    this.#change({ status: 'replying', pending: [], messages: [...this.#snapshot.messages, reply] });
     try {
       for await (const event of turn) {
         if (event.type === 'message.delta') show({ content: reply.content + event.text });
@@ -247,8 +273,9 @@ class Talk implements Conversation {
         } else if ('message_id' in event)
           show({
             id: event.message_id,
-            ...(event.type === 'turn.aborted' && { status: 'partial', stopReason: 'aborted' }),
+            ...(event.type === 'turn.aborted' && { status: 'partial', stopReason: event.stop_reason }),
           });
+        if (event.type === 'turn.aborted' && event.stop_reason === 'taken') this.#beginWatch();
       }
     } catch (error) {
       // After a lost connection the turn may still be running on the server.
@@ -256,6 +283,47 @@ class Talk implements Conversation {
       show({ status: 'partial', stopReason: code == null ? null : code === 'session_expired' ? 'expired' : 'error' });
       throw error;
     }
+  }
+
+  #beginWatch(): void {
+    this.watch().catch(() => {});
+  }
+
+  async #watch(): Promise<void> {
+    // All of them: what happened between the reading and the opening would be missing.
+    const events = this.#parley.sessions.events(this.#sessionId, { after: 0, signal: this.#signal });
+    for await (const event of events) {
+      await this.#loaded;
+      this.#note(event);
+    }
+  }
+
+  /** Takes an event of the session; turns that are known are followed as replies. */
+  #note(event: SessionEvent): void {
+    const { status, messages } = this.#snapshot;
+    const isKnown = (turnId: string): boolean =>
+      this.#turn?.id === turnId || messages.some((message) => message.turnId === turnId);
+    if (event.type === 'attendance.changed') return this.#change({ attendance: event.attendance });
+    if (event.type === 'session.ended') return this.#change({ status: 'over' });
+    if (event.type === 'turn.started' && status === 'idle' && !isKnown(event.turn_id)) return void this.refresh();
+    if (event.type !== 'message.created') return;
+    const { message } = event;
+    // The greeting is there with the session.
+    const isNew = message.turn_id === null && message.role !== 'assistant';
+    if (!isNew || messages.some(({ id }) => id === message.id)) return;
+    // The event of a message may come before the answer to its request.
+    const own = messages.findLast(
+      ({ id, role, content }) =>
+        status !== 'idle' && role === message.role && content === message.content && id === `sent-${this.#sent}`,
+    );
+    if (own === undefined) this.#change({ messages: [...messages, shown(message)] });
+    else this.#replace(own.id, shown(message));
+  }
+
+  /** Changes a message where it stands. */
+  #replace(id: string, more: Partial<ConversationMessage>): void {
+    const messages = this.#snapshot.messages.map((message) => (message.id === id ? { ...message, ...more } : message));
+    this.#change({ messages });
   }
 
   /** Runs one step at a time. */
@@ -289,6 +357,7 @@ const shown = ({
   created_at,
   turn_id,
   feedback,
+  by,
 }: Message): ConversationMessage => ({
   id,
   role,
@@ -298,4 +367,5 @@ const shown = ({
   createdAt: created_at,
   ...(role === 'assistant' && turn_id !== null && { turnId: turn_id }),
   ...(feedback && { rating: feedback.rating }),
+  ...(by !== undefined && { by: by.name }),
 });

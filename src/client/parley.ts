@@ -193,6 +193,11 @@ class SessionsResource {
     return this.#requester.json('session', { method: 'POST', path: `${sessionPath(id)}/end`, ...options });
   }
 
+  /** Asks for a person; a session that waits for one or has one stays as it is. `reason`: at most 500 characters. */
+  ask(id: string, body: { reason?: string } = {}, options: CallOptions = {}): Promise<Session> {
+    return this.#requester.json('session', { method: 'POST', path: `${sessionPath(id)}/ask`, body, ...options });
+  }
+
   /** Oldest first. */
   transcript(id: string, query: PageQuery & CallOptions = {}, options: CallOptions = {}): Pages<Message> {
     return new Pages(this.#requester, `${sessionPath(id)}/transcript`, { ...query, ...options });

@@ -98,7 +98,7 @@ export class SessionEvents implements AsyncIterable<SessionEvent> {
   }
 }
 
-const names = /^(message\.created|turn\.(started|ended)|session\.ended)$/;
+const names = /^(message\.created|turn\.(started|ended)|attendance\.changed|session\.ended)$/;
 
 /** A message is the event's own field; other events have theirs beside the type. */
 const eventOf = (type: string, fields: unknown): SessionEvent =>

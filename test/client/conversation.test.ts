@@ -34,7 +34,7 @@ const is =
 t.test('loads, sends, shows the reply as it comes, and gives the same snapshot until something changes', async (t) => {
   const { id } = await house.session(assistantId);
   const talk = conversation(scene.client().parley, id);
-  t.same(talk.getSnapshot(), { status: 'loading', messages: [], pending: [], error: null });
+  t.same(talk.getSnapshot(), { status: 'loading', messages: [], pending: [], attendance: null, error: null });
   t.equal(talk.getSnapshot(), talk.getSnapshot());
   await reached(talk, is('idle'));
   const seen: ConversationSnapshot[] = [];

@@ -3,10 +3,15 @@
  * that the network loses are retried until they succeed. It knows nothing of the page.
  */
 import { newIdempotencyKey } from '../../client/clock.ts';
-import { conversation, type Conversation, type ConversationMessage } from '../../client/conversation.ts';
+import {
+  conversation,
+  type Conversation,
+  type ConversationMessage,
+  type ConversationStatus,
+} from '../../client/conversation.ts';
 import { ConnectionError, ParleyError, RateLimitError } from '../../client/failure.ts';
 import { Parley } from '../../client/parley.ts';
-import type { Link, PendingToolCall, ToolResult, Visitor } from '../../client/types.ts';
+import type { Attendance, Link, PendingToolCall, ToolResult, Visitor } from '../../client/types.ts';
 import { onWake } from '../../client/wake.ts';
 import { after, now, wallClock } from './clock.ts';
 import type { Memories, Pending, Remembered } from './memory.ts';
@@ -30,6 +35,8 @@ export interface Scene {
   /** The calls of tools that wait for the visitor's word; none while something is under way. */
   readonly approvals: readonly PendingToolCall[];
   readonly trouble: Trouble | null;
+  /** The party that answers; null before that is known. */
+  readonly attendance: Attendance | null;
   /** Whether there is a session, and so something to leave behind. */
   readonly begun: boolean;
 }
@@ -49,7 +56,7 @@ export interface Admission {
 
 export interface ChatListener {
   changed(): void;
-  /** A reply has come to its end. */
+  /** A reply has come to its end, or a message of a person has arrived. */
   replied(message: ConversationMessage): void;
   /**
    * The message was not taken, and is the visitor's to change or to send again; `field` is the visitor field that is
@@ -76,6 +83,8 @@ export interface ChatOptions {
 /** A visitor's token is renewed once less than this is left of its 30 days, in seconds. */
 const renewSeconds = 29 * 86_400;
 const nothing: readonly never[] = [];
+/** Time after which the events of a session that could not be had are asked for again, in milliseconds. */
+const rewatchMs = 30_000;
 const retryMs = [2000, 4000, 8000, 15_000, 30_000];
 const gone = new Set(['session_not_found', 'invalid_token']);
 const over = new Set(['session_ended', 'session_expired']);
@@ -100,6 +109,10 @@ export class Chat {
   /** The conversation's failure that was handled last. */
   #seen: Error | null = null;
   #replying = false;
+  /** Messages of people and notices that are shown; null before the conversation was read. */
+  #unasked: number | null = null;
+  /** The conversation whose events are followed. */
+  #watching: Conversation | null = null;
   /** Whether to read the conversation again once the message that is being sent is done with. */
   #stale = false;
   #retries = 0;
@@ -132,12 +145,14 @@ export class Chat {
         messages: nothing,
         approvals: nothing,
         trouble: shut === 'asked' ? null : shut,
+        attendance: null,
         begun: false,
       };
     const {
       status = 'idle',
       messages = this.#greeting(),
       pending: approvals = nothing,
+      attendance = null,
     } = this.#talk?.getSnapshot() ?? {};
     const pending = this.#pending;
     const shown = messages.filter(
@@ -163,6 +178,7 @@ export class Chat {
       messages: shown,
       approvals: busy || status !== 'idle' ? nothing : approvals,
       trouble: this.#trouble,
+      attendance,
       begun: this.#session !== null,
     };
   }
@@ -171,6 +187,16 @@ export class Chat {
   async send(text: string): Promise<void> {
     this.#pending = { text, key: newIdempotencyKey(), before: this.#sent().length };
     await this.#deliver();
+  }
+
+  /** Asks for a person, in a session that is opened if needed. */
+  async ask(): Promise<void> {
+    try {
+      await this.parley.sessions.ask(await this.session());
+    } catch (error) {
+      this.#fail(error as Error);
+      this.#options.listener.changed();
+    }
   }
 
   /** Answers all that waits for the visitor's word. After a failure it waits again, or another page has answered. */
@@ -323,6 +349,8 @@ export class Chat {
     this.#session = session;
     this.#talk = conversation(this.parley, session, known);
     this.#replying = false;
+    this.#unasked = null;
+    if (this.#options.link.desk) this.#watch();
     const unsubscribe = this.#talk.subscribe(() => this.#look());
     const leaves = showSession(session);
     this.#leave = (end) => {
@@ -363,16 +391,18 @@ export class Chat {
 
   /** Follows the conversation's own changes. */
   #look(): void {
-    const { status, messages, error } = this.#talk!.getSnapshot();
+    const { status, messages, attendance, error } = this.#talk!.getSnapshot();
+    if ((attendance?.state ?? 'assistant') !== 'assistant') this.#watch();
     if (this.#arrived()) {
       this.#pending = null;
       this.#remember();
     }
-    const reply = messages.at(-1);
+    const reply = messages.findLast(({ role }) => role === 'assistant');
     // A reply may continue if only the connection was lost.
     const isLost = this.#replying && error instanceof ConnectionError;
-    if (this.#replying && !isLost && status !== 'replying' && reply?.role === 'assistant')
+    if (this.#replying && !isLost && status !== 'replying' && reply !== undefined)
       this.#options.listener.replied(reply);
+    this.#reportUnasked(messages, status);
     this.#replying = isLost || status === 'replying';
     if (error !== null && error !== this.#seen) this.#fail(error);
     else if (error === null && status === 'over') this.#end('over');
@@ -380,6 +410,27 @@ export class Chat {
     this.#seen = error;
     if (error === null && status === 'idle' && this.#pending !== null && !this.#delivering) void this.#deliver();
     this.#options.listener.changed();
+  }
+
+  #reportUnasked(messages: readonly ConversationMessage[], status: ConversationStatus): void {
+    const unasked = messages.filter(({ role }) => role === 'person' || role === 'notice');
+    if (this.#unasked !== null)
+      for (const message of unasked.slice(this.#unasked)) this.#options.listener.replied(message);
+    this.#unasked = status === 'loading' ? null : unasked.length;
+  }
+
+  /** Follows the events of the session, so that a person's messages come unasked. */
+  #watch(): void {
+    const talk = this.#talk!;
+    if (this.#watching === talk) return;
+    this.#watching = talk;
+    talk.watch().catch(() =>
+      after(rewatchMs, () => {
+        if (this.#talk !== talk) return;
+        this.#watching = null;
+        this.#watch();
+      }),
+    );
   }
 
   /** Shows that the client itself retries. */

@@ -1,4 +1,7 @@
-/** The messages: the visitor's on a wash, replies as text on paper, with the status of each. */
+/**
+ * The messages: the visitor's on a wash, replies as text on paper, a person's in a frame under the name, and notices in
+ * the middle, with the status of each.
+ */
 import type { ConversationMessage } from '../../client/conversation.ts';
 import type { Words } from '../words.ts';
 import { now, timeOfDay } from './clock.ts';
@@ -46,25 +49,25 @@ export class Messages {
   }
 
   /** The text of a reply as it is shown. */
-  textOf(index: number): string {
-    return this.#shown.at(index)?.said.innerText ?? '';
+  textOf(id: string): string {
+    return this.#shown.find(({ message }) => message.id === id)?.said.innerText ?? '';
   }
 
   #make(message: ConversationMessage): Shown {
     const { words, name, language } = this.#options;
-    const isOwn = message.role === 'user';
-    const said = element('div', { className: 'said', dir: isOwn ? 'auto' : '' });
+    const isReply = message.role === 'assistant';
+    const said = element('div', { className: 'said', dir: isReply ? '' : 'auto' });
     const at = message.createdAt === null ? now() : message.createdAt * 1000;
     const time = element('time', { dateTime: new Date(at).toISOString() }, timeOfDay(at, language));
     const note = element('span', { className: 'note' });
     const item = element(
       'li',
       { className: message.role, tabIndex: -1 },
-      element('span', { className: 'hidden' }, isOwn ? words.you : name),
+      ...label(message, words.you, name),
       said,
       element('div', { className: 'foot' }, note, time),
     );
-    const shown: Shown = { item, said, note, reply: isOwn ? null : new Markdown(said), message };
+    const shown: Shown = { item, said, note, reply: isReply ? new Markdown(said) : null, message };
     this.element.append(item);
     this.#update(shown, message);
     return shown;
@@ -88,7 +91,7 @@ export class Messages {
           : message.status === 'partial'
             ? message.stopReason === 'aborted'
               ? words.stopped
-              : message.stopReason === null
+              : message.stopReason === null || message.stopReason === 'taken'
                 ? ''
                 : words.cut
             : '';
@@ -100,4 +103,11 @@ export class Messages {
       for (const table of said.querySelectorAll('table')) if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
     }
   }
+}
+
+/** The writer of a message: shown of a person, and for screen readers alone of the visitor and the assistant. */
+function label({ role, by }: ConversationMessage, you: string, name: string): Node[] {
+  if (role === 'notice') return [];
+  if (role === 'person') return [element('div', { className: 'by' }, element('bdi', {}, by ?? ''))];
+  return [element('span', { className: 'hidden' }, role === 'user' ? you : name)];
 }

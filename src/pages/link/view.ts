@@ -1,6 +1,6 @@
 /** The page as a person sees it, in one language: made anew when the language changes, on the same conversation. */
 import type { ConversationMessage } from '../../client/conversation.ts';
-import type { Link, PendingToolCall } from '../../client/types.ts';
+import type { Attendance, Link, PendingToolCall } from '../../client/types.ts';
 import type { FrameMode } from '../messages.ts';
 import type { Language, Words } from '../words.ts';
 import type { Approval } from './approval.ts';
@@ -8,6 +8,7 @@ import type { Chat, VisitorFields } from './chat.ts';
 import { onceAFrame, after } from './clock.ts';
 import { Composer } from './composer.ts';
 import { copyButton } from './copy.ts';
+import type { Desk } from './desk.ts';
 import { button, element, filled, iconButton } from '../dom.ts';
 import type { Fields } from './fields.ts';
 import { Messages } from './messages.ts';
@@ -46,6 +47,8 @@ export class View {
   typed: ((text: string) => void) | null = null;
   /** Null before the first one. */
   #approval: Approval | null = null;
+  /** Null before visitors can ask for a person, or one answers. */
+  #desk: Desk | null = null;
   readonly #messages: Messages;
   readonly #scroller: Scroller;
   readonly #empty: HTMLElement;
@@ -115,7 +118,11 @@ export class View {
   replied(message: ConversationMessage): void {
     this.#show();
     if (message.content !== '')
-      this.announcer.say(`${this.options.link.name}: ${this.#messages.textOf(-1) || message.content}`);
+      this.announcer.say(
+        message.role === 'assistant'
+          ? `${this.options.link.name}: ${this.#messages.textOf(message.id) || message.content}`
+          : [message.by, message.content].filter(Boolean).join(': '),
+      );
     this.#draw();
   }
 
@@ -240,18 +247,44 @@ export class View {
     );
   }
 
+  /** Shows who answers, and the button that asks for a person. */
+  #attend(attendance: Attendance | null, offered: boolean): void {
+    if (this.#desk !== null) return this.#desk.show(attendance, offered);
+    if (!offered && (attendance?.state ?? 'assistant') === 'assistant') return;
+    const { language } = this.options;
+    import('./desk.ts').then(
+      ({ Desk }) => {
+        if (this.#desk !== null) return;
+        this.#desk = new Desk({ language, dom: { element, button, filled }, ask: () => this.#askForPerson() });
+        this.composer.element.before(this.#desk.element);
+        this.#draw();
+      },
+      () => void after(reloadMs, this.#draw),
+    );
+  }
+
+  async #askForPerson(): Promise<void> {
+    const chat = this.options.chat();
+    if (chat.scene.begun || this.fields?.complete() !== false) await chat.ask();
+  }
+
   #show(): void {
     const { link } = this.options;
-    const { status, messages, approvals, trouble, begun } = this.options.chat().scene;
+    const { status, messages, approvals, trouble, attendance, begun } = this.options.chat().scene;
     this.#messages.show(messages);
     this.#ask(approvals);
+    const isOver = status === 'over' || (link.status === 'closed' && !begun);
+    this.#attend(
+      isOver ? null : attendance,
+      link.desk && !isOver && (begun ? status !== 'loading' : status === 'idle'),
+    );
     const form = this.fields?.element ?? null;
     if (form !== null)
       form.hidden =
         begun || status === 'busy' || status === 'over' || link.status === 'closed' || this.fields!.isSettled;
     this.#empty.hidden = messages.length > 0 || status !== 'idle' || form?.hidden === false || link.status === 'closed';
     this.composer.busy = status === 'busy';
-    this.composer.element.hidden = status === 'over' || (link.status === 'closed' && !begun);
+    this.composer.element.hidden = isOver;
     this.#renew.hidden = !begun && status !== 'busy';
     if (!this.#asking)
       this.notice.show(trouble ?? (link.status === 'closed' ? { kind: 'closed' } : (this.#voice?.trouble ?? null)));

@@ -81,7 +81,7 @@ async function filesOf(text: string): Promise<Map<string, Buffer>> {
   return found;
 }
 
-t.test('files of the page are immutable, and are 27 KB in all, gzipped, in each language', async (t) => {
+t.test('files of the page are immutable, and are 28 KB in all, gzipped, in each language', async (t) => {
   for (const [slug, language] of languages.flatMap(
     (language) =>
       [
@@ -104,7 +104,7 @@ t.test('files of the page are immutable, and are 27 KB in all, gzipped, in each 
       0,
     );
     t.comment(`${slug} ${language}: ${packed} bytes, ${files.size + 1} requests`);
-    t.ok(packed <= 27_000, `${slug} ${language}: ${packed} bytes`);
+    t.ok(packed <= 28_000, `${slug} ${language}: ${packed} bytes`);
     // Modules imported statically are named in the page, so that none waits for another file.
     const scripts = [...files].filter(([path]) => path.endsWith('.js'));
     const named = new Set([...files.keys()].map((path) => path.split('/').at(-1)));
