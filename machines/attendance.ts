@@ -42,7 +42,7 @@ export type AttendanceEvent =
   | { type: 'say'; at: number; by: Attendant }
   | { type: 'return'; at: number; by: Attendant }
   | { type: 'release'; at: number; by: Attendant; untilMs: number }
-  /** A deadline may be due. `presentUntilMs`: the time until which the person counts as present; 0 if it is not known. */
+  /** A deadline may be due. `presentUntilMs`: the time until which the person is known to be present; 0 if it is not. */
   | { type: 'tick'; at: number; presentUntilMs: number; untilMs: number };
 
 export type AttendanceOutcome =
@@ -70,7 +70,9 @@ export const unattended = (since: number): AttendanceContext => ({
 });
 
 const isDue = ({ untilMs }: AttendanceContext, { at }: AttendanceEvent): boolean => untilMs !== null && at >= untilMs;
-const isPresent = (event: AttendanceEvent): boolean => event.type === 'tick' && event.presentUntilMs > event.at;
+/** Whether the person stays present beyond the deadline. */
+const isPresent = ({ untilMs }: AttendanceContext, event: AttendanceEvent): boolean =>
+  event.type === 'tick' && event.presentUntilMs > Math.max(event.at, untilMs ?? 0);
 const hasSession = ({ person }: AttendanceContext, event: AttendanceEvent): boolean =>
   'by' in event && event.by.id === person?.id;
 
@@ -87,7 +89,7 @@ export const attendanceMachine = setup({
   },
   guards: {
     due: ({ context, event }) => isDue(context, event),
-    present: ({ context, event }) => isDue(context, event) && isPresent(event),
+    present: ({ context, event }) => isPresent(context, event),
     hasSession: ({ context, event }) => hasSession(context, event),
   },
   actions: {

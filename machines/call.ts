@@ -72,7 +72,7 @@ const whileOpen = {
   configure: { actions: ['noteOpen', 'unchanged'] },
   open: { actions: { type: 'refuse', params: { code: 'invalid_token' } } },
   'session.ended': closing('none', close('session_ended', refused)),
-  replaced: closing('lost', part('replaced')),
+  replaced: closing('lost', ['noteReplaced', 'part']),
   hangup: closing('client', part('hangup')),
   leave: closing('lost', ['part']),
   fault: closing('none', ['noteFault', 'closeForFault']),
@@ -267,6 +267,7 @@ export const callMachine = setup({
     pauseAudio: emit({ type: 'audio.pause' }),
     resumeAudio: emit({ type: 'audio.resume' }),
     clearAudio: emit({ type: 'audio.clear' }),
+    noteReplaced: assign(({ event }) => ({ reason: (event.type === 'replaced' && event.by) || 'replaced' })),
     noteParting: assign((_, { why }: { why: string }) => ({ reason: why })),
     noteReason: assign((_, { code }: { code: string }) => ({ reason: code })),
     close: emit((_, { code, close: closeCode }: { code: string; close: number }) => ({

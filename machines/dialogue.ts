@@ -116,7 +116,7 @@ export type CallEvent =
   | { type: 'played'; at: number }
   | { type: 'session.ended'; at: number }
   /** A newer call has the session. */
-  | { type: 'replaced'; at: number }
+  | { type: 'replaced'; at: number; by?: 'person' }
   | { type: 'hangup'; at: number }
   /** The connection is lost. */
   | { type: 'leave'; at: number }

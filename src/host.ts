@@ -22,7 +22,7 @@ import { Keys } from './host/keys.ts';
 import { Outage } from './host/outage.ts';
 import type { Population, Resident } from './actors/population.ts';
 import { Erasures } from './turn/erasures.ts';
-import { Attendances } from './turn/attendances.ts';
+import { Attendances, type DeskCounts } from './turn/attendances.ts';
 import { Takeovers } from './turn/takeovers.ts';
 import { Sessions } from './turn/sessions.ts';
 import { SessionStreams } from './turn/session-stream.ts';
@@ -106,6 +106,7 @@ export class Host {
   presentUntilMs: (person: Attendant) => number | Promise<number> = () => Infinity;
   /** Called for each session that a person takes after its visitor has waited. */
   onTaken: (waitedMs: number) => void = () => {};
+  onDeskCounted: (counts: DeskCounts) => void = () => {};
   #sweep: Timer | null = null;
   /** The monotonic time from which the audit's old rows are removed again. */
   #nextAuditSweepMs = 0;
@@ -169,6 +170,7 @@ export class Host {
       assistants: this.assistants,
       presentUntilMs: (person) => this.presentUntilMs(person),
       onTaken: (waitedMs) => this.onTaken(waitedMs),
+      onCounted: (counts) => this.onDeskCounted(counts),
     });
     this.turns = new Turns(this.sessions, this.workspaces, this.keys, this.attendances);
     const { sessions, remote, followers } = this;
@@ -221,6 +223,7 @@ export class Host {
     this.#listen();
     this.feed.start();
     this.#deadlines.start();
+    this.attendances.start();
     this.#orphanage = this.#clock.after(limits.orphansMs, () => void this.#sealAgain());
     await this.#sweepAll();
   }

@@ -88,8 +88,13 @@ export async function serve(config: Config): Promise<void> {
   const readiness = new Readiness(store, clock, log);
   await startStore(store, time.now());
 
-  const host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare(), tracer);
+  const host: Host = new Host(store, time, ids, log, config.turnMsMax, new LoopShare(), tracer);
   const vault = openVault(secret, ids, config.secretPrevious);
+  host.onTaken = (waitedMs) => metrics.deskWaitSeconds.observe(waitedMs / 1000);
+  host.onDeskCounted = ({ waiting, person }) => {
+    metrics.deskSessions.set({ state: 'waiting' }, waiting);
+    metrics.deskSessions.set({ state: 'person' }, person);
+  };
   host.onCredentials = (workspaceId, id) => vault.forget(workspaceId, id);
   const http = providerHttp({
     clock,
@@ -105,6 +110,7 @@ export async function serve(config: Config): Promise<void> {
     () => host.calls.states(),
   );
   const signIns = new SignIns({ store, clock: time, ids, log, operatorToken });
+  host.presentUntilMs = (person) => signIns.presentUntilMs(person.id);
   const scrape = new CoalescedQuery(
     clock,
     scrapeBounds,

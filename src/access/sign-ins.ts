@@ -8,6 +8,7 @@ import { hkdfSync } from 'node:crypto';
 import { secondsOf, type Clock, type Timer } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { digestOf, matchesDigest } from './keys.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { mayDo, ownerOfAll, reaches, type Grant } from '../base/roles.ts';
@@ -73,6 +74,9 @@ export class SignIns {
   /** The last use of sign-ins that the store does not know yet: by id, in Unix seconds. */
   readonly #seen = new Map<string, number>();
   #seeing: Timer | null = null;
+  /** The last use by person, in Unix seconds, and the persons by sign-in: what this process knows, the oldest first. */
+  readonly #heard = new Map<string, number>();
+  readonly #persons = new Map<string, string>();
   /** The callbacks that run when a sign-in or its grant ends, by its id, each with the grant that it was made under. */
   readonly #open = new Map<string, Map<() => void, Grant>>();
   readonly people: People;
@@ -208,11 +212,32 @@ export class SignIns {
     const { signIn: stored, person } = live;
     const now = this.#now();
     this.#see(stored.id, now);
+    this.#note(stored, now);
     return {
       signIn: { ...stored, lastSeenAt: now },
       person,
       renew: now - stored.lastSeenAt >= signInSeenSeconds,
     };
+  }
+
+  /**
+   * Milliseconds since the epoch until which a person counts as present, as far as this process knows: a while after the
+   * last request, and while something is open for a sign-in. The operator is always present.
+   */
+  presentUntilMs(personId: string): number {
+    if (personId === operatorPerson.id) return Number.MAX_SAFE_INTEGER;
+    const isOpen = [...this.#open.keys()].some((id) => this.#persons.get(id) === personId);
+    const heardAt = isOpen ? this.#now() : this.#heard.get(personId);
+    return heardAt === undefined ? 0 : heardAt * 1000 + limits.deskPresenceMs;
+  }
+
+  #note({ id, person }: SignIn, now: number): void {
+    this.#heard.delete(person.id);
+    this.#heard.set(person.id, now);
+    this.#persons.delete(id);
+    this.#persons.set(id, person.id);
+    evictOldest(this.#heard, limits.signInsMax);
+    evictOldest(this.#persons, limits.signInsMax);
   }
 
   /** Returns all valid sign-ins, the latest first. */

@@ -243,6 +243,7 @@ const lowerOf = (one: number | null, other: number | null): number | null =>
 const hostOf = (baseUrl: string | undefined): string | null =>
   baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).hostname : null;
 
-const hasTools = ({ toolIds }: AnsweringAssistant): boolean => toolIds !== undefined && toolIds.length > 0;
+const hasTools = ({ toolIds, desk }: AnsweringAssistant): boolean =>
+  (toolIds !== undefined && toolIds.length > 0) || desk?.enabled === true;
 
 const noCredential = { baseUrl: null, apiKey: null };

@@ -8,6 +8,7 @@ import type { Credentials } from '../host/credentials.ts';
 import type { ToolRecords } from '../host/tools.ts';
 import type { Models } from '../providers/model.ts';
 import type { ModelHealth } from './model-health.ts';
+import type { Session } from '../store/store.ts';
 import type { ToolClient } from './tool-client.ts';
 
 export interface AssistantServices {
@@ -20,5 +21,12 @@ export interface AssistantServices {
   readonly tools: ToolClient;
   readonly vault: Vault;
   /** The cached records of the workspace's catalog. */
-  readonly host: { readonly credentials: Credentials; readonly tools: ToolRecords };
+  readonly host: {
+    readonly credentials: Credentials;
+    readonly tools: ToolRecords;
+    readonly attendances: {
+      /** Asks for a person on behalf of the model. */
+      askOf(session: Pick<Session, 'workspaceId' | 'id'>, reason: string): Promise<void>;
+    };
+  };
 }

@@ -8,6 +8,7 @@ import type { Span } from '../base/tracing.ts';
 import type { AnsweringAssistant } from '../host/versions.ts';
 import type { Session, ToolError } from '../store/store.ts';
 import { signedVisitorId } from '../store/records/link.ts';
+import { askedText, askForPerson, askForPersonName } from './desk-function.ts';
 import type { TurnSettings } from './additions.ts';
 import { noteOffered } from './quarantine.ts';
 import type { AssistantServices } from './services.ts';
@@ -74,6 +75,14 @@ export class AssistantTools implements TurnTools {
     if (added !== undefined)
       this.#offered = [...all.filter(({ kind, approval }) => kind !== 'client' && approval === 'never'), ...added];
     else this.#offered = this.#session.channel === 'api' ? all : all.filter(({ kind }) => kind !== 'client');
+    if (this.asksForPeople)
+      this.#offered = [...this.#offered.filter(({ name }) => name !== askForPersonName), askForPerson];
+  }
+
+  /** Whether the model is offered the function that asks for a person. */
+  get asksForPeople(): boolean {
+    const { additions } = this.#settings;
+    return this.#assistant.desk?.enabled === true && additions === undefined && !this.#session.isForeign;
   }
 
   noteOffered(taken: OfferTaken): void {
@@ -107,7 +116,8 @@ export class AssistantTools implements TurnTools {
     return this.#services.ids.make('call');
   }
 
-  admit(offered: OfferedFunction): Promise<ToolError | null> {
+  async admit(offered: OfferedFunction): Promise<ToolError | null> {
+    if (offered.kind === 'desk') return null;
     return this.#services.tools.admit(this.#assistant.workspaceId, offered);
   }
 
@@ -132,6 +142,7 @@ export class AssistantTools implements TurnTools {
     stands: () => Promise<boolean>,
     span: Span | null,
   ): Promise<ToolResult> {
+    if (offered.kind === 'desk') return this.#askForPerson(String(input['reason'] ?? ''));
     const { workspaceId, id: sessionId, assistantId, channel } = this.#session;
     const context: ToolCallContext = {
       workspaceId,
@@ -143,6 +154,15 @@ export class AssistantTools implements TurnTools {
       signedVisitorId: signedVisitorId(this.#session),
     };
     return this.#services.tools.call(offered, { callId, arguments: input, context, stands, span }, signal);
+  }
+
+  async #askForPerson(reason: string): Promise<ToolResult> {
+    try {
+      await this.#services.host.attendances.askOf(this.#session, reason);
+      return { status: 'completed', output: askedText };
+    } catch {
+      return { status: 'failed', error: 'refused', didNotAct: true };
+    }
   }
 }
 

@@ -92,7 +92,7 @@ export type CallMessage =
   | { type: 'turn.withdrawn'; turn_id: string }
   /** `turn_id` is null where none was begun. */
   | { type: 'turn.failed'; turn_id: string | null; code: ErrorCode; message: string }
-  | { type: 'ended'; reason: 'hangup' | 'replaced' };
+  | { type: 'ended'; reason: 'hangup' | 'replaced' | 'person' };
 
 /** The messages that the call itself takes in; the state comes as an event of the call. */
 export type WireMessage =

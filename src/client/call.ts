@@ -23,7 +23,7 @@ export type CallEvent =
   /** The reply is first heard: so long after the person's last voice, or after the message that was typed. */
   | { type: 'answered'; message_id: string; voice_to_voice_ms: number }
   /** The call has ended. `error` is null if the person hung up or a newer call took its place. */
-  | { type: 'closed'; reason: 'hangup' | 'replaced' | null; error: Error | null };
+  | { type: 'closed'; reason: 'hangup' | 'replaced' | 'person' | null; error: Error | null };
 
 export interface CallOptions extends CallSettings {
   /** Gives a token for each socket: of `parley.sessions.callToken`, or of a server that keeps the key. */
@@ -385,7 +385,7 @@ export class Call {
     this.#playing = null;
   }
 
-  #end(reason: 'hangup' | 'replaced' | null, error: Error | null): void {
+  #end(reason: 'hangup' | 'replaced' | 'person' | null, error: Error | null): void {
     if (this.#state === 'closed') return;
     this.#giveUp();
     this.#silence();

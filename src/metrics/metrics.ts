@@ -69,6 +69,9 @@ export interface Metrics {
   readonly toolCalls: Counter<'outcome'>;
   readonly modelFallbacks: Counter<'outcome'>;
   readonly toolSeconds: { observe(seconds: number): void };
+  /** Sessions at the desk by state, as the store has them. */
+  readonly deskSessions: Gauge<'state'>;
+  readonly deskWaitSeconds: { observe(seconds: number): void };
   readonly webhookAttempts: Counter<'outcome'>;
   readonly webhookSeconds: { observe(seconds: number): void };
   /** Spans that the collector of traces took or refused, or that no room was left for. */
@@ -164,6 +167,11 @@ export function openMetrics(
     toolSeconds: new TallyHistogram(
       { name: 'parley_tool_seconds', help: 'How long calls of tools take.', registers },
       answerSeconds,
+    ).sample({}),
+    deskSessions: openDeskSessions(registers),
+    deskWaitSeconds: new TallyHistogram(
+      { name: 'parley_desk_wait_seconds', help: 'How long visitors waited for the person who came.', registers },
+      deskWaits,
     ).sample({}),
     webhookAttempts: webhookCounter(registers),
     webhookSeconds: new TallyHistogram(
@@ -281,6 +289,21 @@ function faultCounter(registers: Registry[]): Counter<'reason'> {
   });
   for (const reason of turnFaults) counter.inc({ reason }, 0);
   return counter;
+}
+
+const deskWaits = [1, 5, 10, 30, 60, 120, 300, 900, 3600];
+
+function openDeskSessions(registers: Registry[]): Gauge<'state'> {
+  const gauge = new Gauge({
+    name: 'parley_desk_sessions',
+    help: 'Open sessions whose visitors wait for a person, and sessions that people have.',
+    labelNames: ['state'] as const,
+    registers,
+    // Every process counts the sessions of all.
+    aggregator: 'max',
+  });
+  for (const state of ['waiting', 'person']) gauge.set({ state }, 0);
+  return gauge;
 }
 
 function toolCounter(registers: Registry[]): Counter<'outcome'> {

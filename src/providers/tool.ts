@@ -8,8 +8,8 @@ import type { ToolOffer } from './model.ts';
 export interface OfferedFunction extends ToolOffer {
   /** Null for a function that the caller of part 14 offers. */
   readonly toolId: string | null;
-  /** The caller runs a function of the kind `client`. */
-  readonly kind: 'http' | 'mcp' | 'client';
+  /** The caller runs a function of the kind `client`, the desk one of the kind `desk`. */
+  readonly kind: 'http' | 'mcp' | 'client' | 'desk';
   readonly approval: 'never' | 'always';
   readonly show: 'none' | 'name' | 'full';
   /** Provider that refuses the function's definition (see `OpaqueFields.origin`); absent if all accept it. */

@@ -32,6 +32,8 @@ import {
   type Cause,
   type IdempotencyRecord,
   type Message,
+  type Page,
+  type PageRequest,
   type Session,
 } from '../store/store.ts';
 import { AttendedSessions } from './attended.ts';
@@ -70,6 +72,16 @@ const changes: ReadonlySet<string> = new Set(['asked', 'taken', 'returned', 'rel
 /** The acts of people that the audit has. */
 const audited = { taken: 'take', returned: 'return', released: 'release' } as const;
 
+/** Milliseconds between two searches of the sessions at the desk. */
+const sweepMs = 5_000;
+/** Milliseconds by which a person's presence is prolonged at least. */
+const presenceStepMs = 15_000;
+/** The longest wait of a timer; deadlines beyond it are found by sweeps. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Numbers of open sessions at the desk. */
+export type DeskCounts = Readonly<Record<'waiting' | 'person', number>>;
+
 export interface AttendancesParts {
   readonly sessions: Sessions;
   readonly assistants: Pick<Assistants, 'of'>;
@@ -77,6 +89,8 @@ export interface AttendancesParts {
   readonly presentUntilMs: (person: Attendant) => number | Promise<number>;
   /** Called for each session that a person takes after the visitor has waited for one. */
   readonly onTaken: (waitedMs: number) => void;
+  /** Called now and then with the numbers of sessions at the desk. */
+  readonly onCounted: (counts: DeskCounts) => void;
 }
 
 export class Attendances {
@@ -84,6 +98,8 @@ export class Attendances {
   readonly #parts: AttendancesParts;
   /** The deadlines of sessions whose attendance this process has moved, by session. */
   readonly #timers = new Map<string, Timer>();
+  #sweep: Timer | null = null;
+  #closed = false;
 
   constructor(parts: AttendancesParts) {
     this.#parts = parts;
@@ -98,13 +114,21 @@ export class Attendances {
     });
   }
 
+  /** Asks for a person on behalf of the model of a turn in flight. */
+  async askOf({ workspaceId, id }: Pick<Session, 'workspaceId' | 'id'>, reason: string): Promise<void> {
+    const actor = await this.#parts.sessions.of(workspaceId, id);
+    if (actor === null) throw new Failure('session_not_found');
+    await this.ask(actor, reason || null, nobody);
+  }
+
   /** Gives the session to the person, and resolves once its turn in flight is sealed. Throws 409 `session_taken`. */
   async take(actor: LiveSession, by: Attendant, cause: Cause): Promise<void> {
+    const presentUntilMs = await this.#parts.presentUntilMs(by);
     await this.#send(actor, cause, (at) => ({
       type: 'take',
       at,
       by,
-      untilMs: at + limits.deskPresenceMs,
+      untilMs: Math.max(at + limits.deskPresenceMs, presentUntilMs),
       turnId: actor.context.activeTurnId,
     }));
     const { silencedTurnId } = contextOf(actor.record);
@@ -182,22 +206,32 @@ export class Attendances {
   /** Moves the session whose deadline has passed. */
   async tick(actor: LiveSession): Promise<void> {
     await this.#inOrder(actor, async (at) => {
-      if (isClosed(actor, at) || !isDue(actor.record, at)) {
-        this.#watch(actor.record);
-        return true;
-      }
+      if (isClosed(actor, at)) return true;
       return this.#tickOnce(actor, at, await this.#termsOf(actor.record));
     });
   }
 
+  /** Searches the sessions at the desk for deadlines now and then, until `close`. */
+  start(): void {
+    if (!this.#closed) this.#sweep = this.#parts.sessions.options.clock.after(sweepMs, () => void this.#sweepAll());
+  }
+
   close(): void {
+    this.#closed = true;
+    this.#sweep?.cancel();
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
   }
 
   async #tickOnce(actor: LiveSession, at: number, terms: DeskTerms): Promise<true | null> {
-    const { person } = contextOf(actor.record);
+    const { person, untilMs: deadline } = contextOf(actor.record);
     const presentUntilMs = person === null ? 0 : await this.#parts.presentUntilMs(person);
+    // Another process may know that the person is present, and says so within two sweeps.
+    const isUnknown = this.#parts.sessions.options.store.leaseMs !== null && presentUntilMs === 0;
+    if (person !== null && isUnknown && at < deadline! + 4 * sweepMs) {
+      this.#watch(actor.record, 4 * sweepMs);
+      return true;
+    }
     const untilMs = at + 1000 * terms.desk.waitSeconds;
     return this.#decide(actor, { type: 'tick', at, presentUntilMs, untilMs }, at, terms, nobody);
   }
@@ -331,15 +365,45 @@ export class Attendances {
     return { desk: assistant?.desk ?? defaultDesk, assistant };
   }
 
-  /** Sets the timer to the deadline of the session's attendance. */
-  #watch(record: Session): void {
+  /** Moves the sessions whose deadlines have passed, or whose people are present, and counts those at the desk. */
+  async #sweepAll(): Promise<void> {
+    const { sessions, presentUntilMs, onCounted } = this.#parts;
+    const { store, clock } = sessions.options;
+    const counts = { waiting: 0, person: 0 };
+    try {
+      for (const workspaceId of await store.desk.workspaces()) {
+        for (let page: PageRequest | null = { limit: limits.listMax, after: null, order: 'asc' }; page !== null;) {
+          const { items, next }: Page<Session> = await store.desk.list(workspaceId, page);
+          for (const session of items) {
+            const { state } = attendanceOf(session, clock.now());
+            if (state !== 'assistant') counts[state]++;
+            const { person, untilMs } = contextOf(session);
+            const longer = person === null ? 0 : (await presentUntilMs(person)) - untilMs!;
+            const isOver = clock.now() >= 1000 * session.expiresAt;
+            if (isOver || isDue(session, clock.now()) || longer >= presenceStepMs)
+              await this.#tickStored(workspaceId, session.id).catch(() => {});
+          }
+          page = next === null ? null : { ...page, after: next };
+        }
+      }
+      onCounted(counts);
+    } catch {
+      // The next sweep tries again.
+    }
+    this.start();
+  }
+
+  /** Sets the timer to the deadline of the session's attendance, or a while after it. */
+  #watch(record: Session, laterMs = 0): void {
     const { clock } = this.#parts.sessions.options;
     this.#timers.get(record.id)?.cancel();
     this.#timers.delete(record.id);
     const { untilMs } = contextOf(record);
     if (untilMs === null || record.machine.state === 'ended' || record.machine.state === 'expired') return;
     const { id, workspaceId } = record;
-    const timer = clock.after(Math.max(1, untilMs - clock.now()), () => {
+    const waitMs = untilMs + laterMs - clock.now();
+    if (waitMs > longestTimerMs) return;
+    const timer = clock.after(Math.max(1, waitMs), () => {
       this.#timers.delete(id);
       // The next sweep tries again.
       void this.#tickStored(workspaceId, id).catch(() => {});
@@ -349,7 +413,10 @@ export class Attendances {
 
   async #tickStored(workspaceId: string, id: string): Promise<void> {
     const actor = await this.#parts.sessions.of(workspaceId, id);
-    if (actor !== null) await this.tick(actor);
+    if (actor === null) return;
+    const isExpired = this.#parts.sessions.options.clock.now() >= 1000 * actor.record.expiresAt;
+    if (isExpired) await this.#parts.sessions.send(actor, (at) => ({ type: 'tick', at }));
+    else await this.tick(actor);
   }
 }
 

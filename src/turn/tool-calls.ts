@@ -370,7 +370,9 @@ export class ToolCallRounds implements CallsMade {
         if (wants !== null) return { ...base, status: 'pending', error: null, wants, endedAtMs: null };
         const refusal = await tools.admit(offered);
         if (refusal !== null) return failed(refusal);
-        return { ...base, status: 'running', error: null, sent: true, endedAtMs: null };
+        // A call of the desk goes to no tool, and counts as none.
+        const sent = offered.kind === 'desk' ? null : ({ sent: true } as const);
+        return { ...base, status: 'running', error: null, ...sent, endedAtMs: null };
       }),
     );
   }

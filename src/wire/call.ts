@@ -188,7 +188,10 @@ export const CallEvents = {
       message: Type.String(),
     }),
   ),
-  ended: named('CallEnded', Type.Object({ type: Type.Literal('ended'), reason: Strings(['hangup', 'replaced']) })),
+  ended: named(
+    'CallEnded',
+    Type.Object({ type: Type.Literal('ended'), reason: Strings(['hangup', 'replaced', 'person']) }),
+  ),
   error,
 };
 

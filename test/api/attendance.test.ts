@@ -1,5 +1,6 @@
 /** The attendance of a session (contract 23): people ask for a person, take, answer, return and release. */
 import t, { type Test } from 'tap';
+import { data, delta, done, eventStream } from '../providers/model/provider.ts';
 import { edge, openWorkspace, type Answer, type House, type Stream } from './house.ts';
 import {
   activeTurn,
@@ -48,6 +49,11 @@ t.test(edge, async (t) => {
   await t.test('operations of anybody else, or on sessions that have ended, are refused', (t) => refusals(t, house));
   await t.test('nobody comes: the assistant answers again', (t) => lapses(t, house));
   await t.test('the model is sent what both said', (t) => sentToModel(t, house));
+  await t.test('the model asks for a person with a function of its own', (t) => asksItself(t, house));
+  await t.test('a visitor who waits in silence is accepted for a person', (t) => waitsInSilence(t, house));
+  await t.test('messages are accepted though the assistant is disabled', (t) => acceptsWithoutAssistant(t, house));
+  await t.test('no call begins while a person has the session', (t) => refusesCalls(t, house));
+  await t.test('a session of an OpenAI client is never at the desk', (t) => leavesOthers(t, house));
 });
 
 async function settings(t: Test, house: House): Promise<void> {
@@ -264,4 +270,77 @@ async function sentToModel(t: Test, house: House): Promise<void> {
       'user: (operator left the conversation.)\n\nFour',
     ],
   );
+}
+
+async function asksItself(t: Test, house: House): Promise<void> {
+  const offered: string[][] = [];
+  const { assistant } = await onProvider(
+    t,
+    house,
+    (response, request: any) => {
+      const { messages, tools = [] } = request.body;
+      offered.push(tools.map(({ function: { name } }: any) => name));
+      if (messages.some(({ role }: any) => role === 'tool')) return answered(response, ['I have asked.']);
+      const call = { name: 'ask_for_person', arguments: '{"reason":"a refund"}' };
+      response.writeHead(200, eventStream);
+      response.write(data({ choices: [{ delta: { tool_calls: [{ index: 0, id: 'a', function: call }] } }] }));
+      response.end(delta('', 'tool_calls') + done);
+    },
+    { desk },
+  );
+  const { id, stream } = await begin(house, assistant.id);
+  const events = await stream.rest();
+  t.equal(events.at(-1)!.event, 'turn.completed');
+  t.same(offered, [['ask_for_person'], ['ask_for_person']]);
+  t.match((await sessionOf(house, id)).attendance, { state: 'waiting' });
+  const list = await operate(house, 'GET', `/workspaces/${house.workspaceId}/desk`);
+  t.equal(list.data.find((session: any) => session.id === id).reason, 'a refund');
+  const transcript = await transcriptOf(house, id);
+  t.same(rolesOf(transcript), ['user: Hello', 'assistant: I have asked.', 'notice: Please wait, friend.']);
+  t.match(transcript[1].tool_calls, [{ name: 'ask_for_person', status: 'completed' }]);
+  t.equal((await house.ask(`/usage?assistant_id=${assistant.id}`)).json.totals.tool_calls, 0);
+  await house.console(assistantPath(house, assistant.id), { method: 'PATCH', body: { desk: { enabled: false } } });
+  await (await say(house, id, 'Again')).rest();
+  t.same(offered.at(-1), [], 'it is not offered while the desk is closed');
+}
+
+async function waitsInSilence(t: Test, house: House): Promise<void> {
+  const silentDesk = { ...desk, while_waiting: 'silent' };
+  const { id } = await house.session((await synthetic(house, 'tokens=1', { desk: silentDesk })).id);
+  await askFor(house, id);
+  t.match(await (await say(house, id)).rest(), [{ event: 'message.accepted' }]);
+  await take(house, id);
+  await inDesk(house, id, 'return');
+  t.equal((await (await say(house, id)).rest()).at(-1)!.event, 'turn.completed');
+}
+
+async function acceptsWithoutAssistant(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=1');
+  const { id } = await house.session(assistant.id);
+  await take(house, id);
+  await house.console(assistantPath(house, assistant.id, '/disable'), { method: 'POST' });
+  t.match(await (await say(house, id)).rest(), [{ event: 'message.accepted' }]);
+  await inDesk(house, id, 'return');
+  refused(t, await sayInVain(house, id), 409, 'assistant_disabled');
+}
+
+async function refusesCalls(t: Test, house: House): Promise<void> {
+  const assistant = await house.assistant({ voice: { provider: 'synthetic' }, channels: { voice: true } });
+  const { id } = await house.session(assistant.id);
+  const mint = (): Promise<Answer> => house.ask('/call-tokens', { body: { session_id: id } });
+  t.equal((await mint()).status, 201);
+  await take(house, id);
+  refused(t, await mint(), 409, 'session_taken');
+  await inDesk(house, id, 'return');
+  t.equal((await mint()).status, 201);
+}
+
+async function leavesOthers(t: Test, house: House): Promise<void> {
+  const assistant = await synthetic(house, 'tokens=1', { desk });
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const answer = await house.ask('/v1/chat/completions', { body: { model: assistant.id, messages } });
+  t.equal(answer.status, 200);
+  const [session] = (await house.ask(`/sessions?assistant_id=${assistant.id}`)).json.data;
+  refused(t, await askFor(house, session.id), 404, 'route_not_found');
+  refused(t, await take(house, session.id), 404, 'route_not_found');
 }

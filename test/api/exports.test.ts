@@ -185,7 +185,7 @@ async function csv(t: Test, house: House): Promise<void> {
     const [head, ...rows] = answer.text.split('\r\n');
     t.equal(
       head,
-      'start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens,feedback_up,feedback_down',
+      'start,sessions,turns,failed_turns,input_tokens,output_tokens,speech_characters,transcription_seconds,tool_calls,cached_input_tokens,feedback_up,feedback_down,person_messages,handovers',
     );
     t.equal(rows.pop(), '', 'the last row ends as the others do');
     t.same(
@@ -197,7 +197,7 @@ async function csv(t: Test, house: House): Promise<void> {
   }
   t.match(
     (await inside(house, `/usage?format=csv&start=${end - 3600}&end=${end}&assistant_id=${assistant.id}`)).text,
-    /\d,1,1,0,\d+,2,0,0,0,0,0,0\r\n/,
+    /\d,1,1,0,\d+,2,0,0,0,0,0,0,0,0\r\n/,
   );
 }
 

@@ -15,6 +15,8 @@ const zeros = {
   cached_input_tokens: 0,
   feedback_up: 0,
   feedback_down: 0,
+  person_messages: 0,
+  handovers: 0,
 };
 const day = 86_400;
 

@@ -499,6 +499,8 @@ t.test('usage: what was used, and its window', async (t) => {
     cached_input_tokens: 0,
     feedback_up: 0,
     feedback_down: 0,
+    person_messages: 0,
+    handovers: 0,
   };
   const some = { ...none, sessions: 1, turns: 12 };
   const start = 1767225600;

@@ -398,6 +398,7 @@ export class Call implements SpeechPort, ReplyPort {
     const at = this.now;
     const ended = this.services.host.sessions.population.find(this.session.id)?.machine.state === 'ended';
     if (ending === 'aborted') this.send(ended ? { type: 'session.ended', at } : { type: 'abort', at });
+    else if (ending === 'taken') this.send({ type: 'replaced', at, by: 'person' });
     else if (ending === 'expired') this.send({ type: 'tick', at });
   }
 
@@ -443,7 +444,7 @@ export class Call implements SpeechPort, ReplyPort {
     const late = new Promise<void>((resolve) => void this.services.clock.after(callEndMs, resolve));
     await Promise.race([this.#finisher.steps, late]);
     this.#usage.count();
-    if (reason === 'hangup' || reason === 'replaced') this.tell({ type: 'ended', reason });
+    if (reason === 'hangup' || reason === 'replaced' || reason === 'person') this.tell({ type: 'ended', reason });
     this.#options.wire.end(code, close);
     await this.#finisher.steps;
     this.#usage.count();

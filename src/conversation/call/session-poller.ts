@@ -3,6 +3,7 @@
  * 18).
  */
 import type { SessionContext } from '../../../machines/session.ts';
+import { attendanceOf } from '../../store/records/attendance.ts';
 import { limits } from '../../base/limits.ts';
 import { findTurn } from '../turns.ts';
 import type { ChatTurns } from './chat-turns.ts';
@@ -92,6 +93,8 @@ export class SessionPoller {
       if ((await services.host.workspaces.of(session.workspaceId)) === null) this.#options.removed();
       return this.#port.send({ type: 'session.ended', at });
     }
+    if (attendanceOf(stored, services.clock.now()).state === 'person')
+      return this.#port.send({ type: 'replaced', at, by: 'person' });
     const { call } = stored;
     if (call !== undefined && call.id !== id && call.untilMs > services.clock.now())
       return this.#port.send({ type: 'replaced', at });

@@ -1,4 +1,5 @@
 /** `POST /call-tokens`, and the call that a token opens (contract 18). */
+import { attendanceOf } from '../../store/records/attendance.ts';
 import type { ResponseHeaders, Upgrade } from '../../base/edge.ts';
 import { Failure } from '../../base/errors.ts';
 import type { CallQuery, CreateCallTokenBody } from '../../wire/wire.ts';
@@ -47,6 +48,7 @@ async function reach(
 ): Promise<{ session: Session; assistant: AssistantActor; answering: AnsweringAssistant }> {
   const session = await reachSession(principal, sessionId, services);
   checkOpen(session, services);
+  if (attendanceOf(session, services.clock.now()).state === 'person') throw new Failure('session_taken');
   const assistant = await reachAssistant(principal, session.assistantId, services);
   const cause = causeByPrincipal(principal, requestId);
   const refusal = turnRefusal(session, assistant, cause, services);

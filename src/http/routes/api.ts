@@ -191,7 +191,7 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Mints a token for one call on a session.',
     body: wire.CreateCallTokenBody,
     success: json(wire.CallTokenView, 'The token.', 201),
-    errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired'],
+    errors: [...onVoice, 'session_not_found', 'session_ended', 'session_expired', 'session_taken'],
     newWork: true,
     budget: 'transcriptionTokens',
   }),

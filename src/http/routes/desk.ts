@@ -33,6 +33,7 @@ export const deskRoutes: readonly Route[] = [
       'assistant_not_found',
       'session_ended',
       'session_expired',
+      'session_taken',
       'assistant_disabled',
       'voice_disabled',
       'voice_unavailable',

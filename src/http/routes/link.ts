@@ -118,7 +118,7 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Mints a token for one call on a session.',
     body: wire.CreateCallTokenBody,
     success: json(wire.CallTokenView, 'The token.', 201),
-    errors: onVoice,
+    errors: [...onVoice, 'session_taken'],
     newWork: true,
   }),
   visitor('POST', '/p/{slug}/speech', link.linkSpeech, {

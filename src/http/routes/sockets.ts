@@ -35,7 +35,7 @@ export const socketRoutes: readonly Route[] = [
   callSocket('/call', openCall, {
     summary: 'A spoken conversation on a session: audio both ways.',
     query: CallQuery,
-    errors: onVoice,
+    errors: [...onVoice, 'session_taken'],
     newWork: true,
   }),
   keySocket(realtimePath, openRealtime, {

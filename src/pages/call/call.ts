@@ -210,7 +210,8 @@ class Talk {
   /** The words for what ended the call; null where the person did. */
   #ending({ reason, error }: Extract<CallEvent, { type: 'closed' }>): Error | null {
     const { words } = this.#options;
-    if (reason === 'hangup') return null;
+    // A person who takes the session says so in the conversation.
+    if (reason === 'hangup' || reason === 'person') return null;
     if (reason === 'replaced') return new CallFailure(words.replaced, null);
     if (error instanceof RateLimitError) return error;
     const { code = null } = error as { code?: string | null };

@@ -33,6 +33,8 @@ const columns = [
   ['cached_input_tokens', 'Cached input tokens'],
   ['feedback_up', 'Rated up'],
   ['feedback_down', 'Rated down'],
+  ['handovers', 'Taken by people'],
+  ['person_messages', 'Messages of people'],
 ] as const;
 
 export default function UsagePage() {
