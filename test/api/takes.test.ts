@@ -129,7 +129,7 @@ async function atOnce(t: Test, houses: readonly House[]): Promise<void> {
       one.console(pathOf(one, id, 'take'), { method: 'POST' }),
       withCookie(other, cookie, pathOf(one, id, 'take'), { method: 'POST' }),
     ]);
-    t.same(answers.map(({ status }) => status).sort(), [200, 409]);
+    t.same(new Set(answers.map(({ status }) => status)), new Set([200, 409]));
     const winner = answers.find(({ status }) => status === 200)!.json.attendance.person.name;
     await until(async () => {
       const { attendance } = (await other.ask(`/sessions/${id}`, { key: one.key })).json;
