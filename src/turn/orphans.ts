@@ -4,13 +4,12 @@ import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens } from '../providers/model.ts';
 import { cutHistory, modelMessages } from '../providers/model/history.ts';
-import { firstIndexOf } from '../store/records.ts';
+import { firstIndexOf, messageOf } from '../store/records.ts';
 import {
   StoreUnavailable,
   type AmendedMessage,
   type Finished,
   type FinishTurn,
-  type Message,
   type Store,
   type TakenOver,
   type Session,
@@ -236,18 +235,13 @@ async function seal(
   const over: Settlement =
     machine.state === 'expired' ? endSettlement(moved, turn.id, moved.expiresAt * 1000) : { session: moved };
   const { session, settled = [] } = sealSettlement(over.session, turn, turn, nowMs);
-  const message: Message = {
-    id: turn.messageId,
-    turnId: turn.id,
-    role: 'assistant',
-    content: output,
+  const message = messageOf(turn, turn.messageId, 'assistant', output, {
     status: 'partial',
     stopReason: ending.stopReason,
     errorCode: ending.errorCode,
-    createdAt: turn.createdAt,
     ...(turn.spoken && { voice: { audioMs: 0, heard: 'sent', cutBy: null } as const }),
     ...(calls.made.length > 0 && { toolCalls: calls.made }),
-  };
+  });
   const { pending: _, ...settledSession } = session;
   const step: FinishTurn = {
     session: settledSession,

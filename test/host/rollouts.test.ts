@@ -142,3 +142,21 @@ t.test('an assistant that was unpublished before versions existed keeps its sett
   t.equal((await host.versions.ofSession(used, session)).greeting, unpublished.greeting);
   t.match((await host.assistants.of(workspaceId, other.id))!.record.release, { current: 1 }, 'one without sessions');
 });
+
+t.test('a message that another process seals names the version of its turn', async (t) => {
+  const scene = await Scene.open();
+  const { id } = await scene.session();
+  const started = await scene.host.turns.begin(await scene.actor(id), {
+    message: 'Hello',
+    assistantRefusal: null,
+    takesSlot: true,
+    remember: null,
+    assistantVersion: 2,
+    model: new StagedModel((sink) => sink.text('a')),
+    reports: unreported,
+  });
+  if (started.kind === 'started') await started.runner.begun;
+  const later = await scene.afterDeath();
+  await later.actor(id);
+  t.match((await later.transcript(id)).at(-1), { status: 'partial', content: 'a', assistantVersion: 2 });
+});
