@@ -19,7 +19,7 @@ export function registerApply(program: Command, io: Io): void {
   addConnectionOptions(
     program
       .command('apply')
-      .description('make the drafts of assistants, and their tools, as files say')
+      .description('make the drafts of assistants, their tools and tests as files say')
       .argument('<folder>', 'as parley pull writes it'),
   )
     .option('--check', 'print the plan and change nothing: exit 0 nothing to do, 4 changes, 3 a conflict')
@@ -76,9 +76,10 @@ const apply =
 
 type AnyStep = Pick<Step<unknown>, 'outcome' | 'file' | 'changes' | 'reason'> & { readonly publish?: boolean };
 
-const rowsOf = ({ tools, assistants }: Plan): readonly (readonly [noun: string, step: AnyStep])[] => [
+const rowsOf = ({ tools, assistants, tests }: Plan): readonly (readonly [noun: string, step: AnyStep])[] => [
   ...tools.map((step) => ['tool', step] as const),
   ...assistants.map((step) => ['assistant', step] as const),
+  ...tests.map((step) => ['test', step] as const),
 ];
 
 const planJson = (plan: Plan): object => ({

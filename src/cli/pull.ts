@@ -9,7 +9,7 @@ export function registerPull(program: Command, io: Io): void {
   addConnectionOptions(
     program
       .command('pull')
-      .description('write the drafts of assistants, and their tools, to files')
+      .description('write the drafts of assistants, their tools and tests to files')
       .argument('<folder>', 'where they are written'),
   )
     .addHelpText('after', help)
@@ -17,7 +17,8 @@ export function registerPull(program: Command, io: Io): void {
 }
 
 const help = `
-Writes assistants/NAME.yaml with the prompt beside it as NAME.md, and tools/NAME.yaml: by name, without ids and secrets.
+Writes assistants/NAME.yaml with the prompt beside it as NAME.md, tools/NAME.yaml and
+tests/NAME.yaml: by name, without ids and secrets.
 A file has the digest of the draft that it was written from; parley apply refuses a draft that has changed since.
 Settings that take effect at once (name, description, alias, channels, link) are not in the files.
 
@@ -30,12 +31,13 @@ const pull =
   (folder: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const { readWorkspace, refuseTwins } = await import('./code/installation.ts');
-      const { contentOfAssistant, contentOfTool } = await import('./code/settings.ts');
+      const { contentOfAssistant, contentOfTest, contentOfTool } = await import('./code/settings.ts');
       const { writeFiles } = await import('./code/folder.ts');
       const { installation, nameless } = await readWorkspace(connection);
-      const { assistants, tools } = installation;
+      const { assistants, tools, tests } = installation;
       refuseTwins(assistants, 'assistants');
       refuseTwins(tools, 'tools');
+      refuseTwins(tests, 'tests');
       for (const [id, user] of nameless)
         throw new CommandFailure(
           `The credential ${id} of "${user}" has no name, and files refer to it by one: parley credentials update ${id} --name NAME`,
@@ -59,18 +61,27 @@ const pull =
             prompt: settings.prompt,
           })),
         ),
+        await writeFiles(
+          folder,
+          'tests',
+          tests.map(({ name, digest, settings }) => ({
+            name,
+            content: () => ({ digest, ...contentOfTest(settings) }),
+            prompt: null,
+          })),
+        ),
       ];
       const written = done.flatMap((each) => each.written);
-      if (options.json)
-        print(
-          io,
-          JSON.stringify({ object: 'pull', folder, assistants: assistants.length, tools: tools.length, written }),
-        );
-      else
-        print(
-          io,
-          `${assistants.length} ${assistants.length === 1 ? 'assistant' : 'assistants'} and ${tools.length} ${tools.length === 1 ? 'tool' : 'tools'} in ${folder}: ${written.length === 0 ? 'nothing has changed' : `wrote ${written.join(', ')}`}.`,
-        );
+      const counts = { assistants: assistants.length, tools: tools.length, tests: tests.length };
+      const result = written.length === 0 ? 'nothing has changed' : `wrote ${written.join(', ')}`;
+      print(
+        io,
+        options.json
+          ? JSON.stringify({ object: 'pull', folder, ...counts, written })
+          : `${counted(counts.assistants, 'assistant')}, ${counted(counts.tools, 'tool')} and ${counted(counts.tests, 'test')} in ${folder}: ${result}.`,
+      );
       for (const path of done.flatMap((each) => each.left))
         note(io, `${path} describes nothing that the workspace has; parley apply would create it.`);
     });
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

@@ -37,7 +37,7 @@ async function furnished(): Promise<House> {
     functions: [lookUp, { name: 'cancel', enabled: false, approval: 'always' }],
     calls_per_minute: 7,
   });
-  await call(house, 'POST', '/assistants', {
+  const { id } = await call(house, 'POST', '/assistants', {
     name: 'Support',
     model: {
       ...{ provider: 'openai', name: 'm', credential_id: idOf('main'), system_prompt: oddPrompt, temperature: 0.2 },
@@ -49,6 +49,16 @@ async function furnished(): Promise<House> {
     max_call_seconds: 77,
     tool_ids: [tool.id],
     tool_rounds_max: 3,
+  });
+  await call(house, 'POST', `/assistants/${id}/tests`, {
+    name: 'An order',
+    visitor: { email: 'a@example.com' },
+    steps: [
+      { message: 'Where is order 7?', expect: { calls: [{ name: 'look_up', arguments: { order: '7' } }] } },
+      { message: 'Thanks' },
+    ],
+    tool_results: { look_up: [{ output: { shipped: true } }, { status: 'failed' }] },
+    repeat: 2,
   });
   await call(house, 'POST', '/assistants', { name: 'Ünï / ../x', greeting: 'yes' });
   return house;
@@ -103,6 +113,7 @@ const edit = async (folder: string, file: string, change: (text: string) => stri
   writeFile(join(folder, file), change(await readFile(join(folder, file), 'utf8')));
 
 const [support, prompt, orders] = ['assistants/support.yaml', 'assistants/support.md', 'tools/orders-eu.yaml'];
+const order = 'tests/support-an-order.yaml';
 
 async function pulled(t: Test): Promise<{ house: House; folder: string }> {
   const house = await furnished();
@@ -114,9 +125,9 @@ async function pulled(t: Test): Promise<{ house: House; folder: string }> {
 t.test('pull writes files by name, without ids and secrets, and twice the same', async (t) => {
   const { house, folder } = await pulled(t);
   const files = await filesOf(folder);
-  t.same(Object.keys(files), ['assistants/support.md', support, 'assistants/uni-x.yaml', orders]);
+  t.same(Object.keys(files), ['assistants/support.md', support, 'assistants/uni-x.yaml', order, orders]);
   t.equal(files[prompt], oddPrompt, 'the prompt byte for byte');
-  t.notMatch(JSON.stringify(files), /(?:asst|tool|crd|wks)_[0-9a-z]{26}|sk-of|whsec_/);
+  t.notMatch(JSON.stringify(files), /(?:asst|tool|crd|wks|tst)_[0-9a-z]{26}|sk-of|whsec_/);
   const { digest } = (await assistantNamed(house, 'Support')).draft;
   t.match(
     files[support],
@@ -124,9 +135,9 @@ t.test('pull writes files by name, without ids and secrets, and twice the same',
   );
   t.match(files[support], '\ntools:\n  - Orders / EU\n');
   const again = await cli(house, 'pull', folder);
-  t.match(again, { code: 0, stdout: /2 assistants and 1 tool in .*: nothing has changed\.\n$/ });
+  t.match(again, { code: 0, stdout: /2 assistants, 1 tool and 1 test in .*: nothing has changed\.\n$/ });
   t.same(await filesOf(folder), files);
-  t.match(await cli(house, 'apply', folder, '--check'), { code: 0, stdout: 'Nothing to do: 3 as the files say.\n' });
+  t.match(await cli(house, 'apply', folder, '--check'), { code: 0, stdout: 'Nothing to do: 4 as the files say.\n' });
 });
 
 t.test('files applied to another installation give equal drafts', async (t) => {
@@ -140,7 +151,7 @@ t.test('files applied to another installation give equal drafts', async (t) => {
   });
   t.same((await call(other, 'GET', '/tools')).data, [], 'and nothing is written');
   await credentials(other);
-  t.match(await cli(other, 'apply', folder, '--check'), { code: 4, stdout: /Plan: 3 to create, 0 to change/ });
+  t.match(await cli(other, 'apply', folder, '--check'), { code: 4, stdout: /Plan: 4 to create, 0 to change/ });
   t.same((await call(other, 'GET', '/assistants')).data, [], 'a check changes nothing');
   t.match(await cli(other, 'apply', folder), { code: 0, stderr: '' });
   for (const name of ['Support', 'Ünï / ../x']) t.same(await draftOf(other, name), await draftOf(house, name), name);
@@ -161,7 +172,7 @@ t.test('apply changes what differs, publishes on request, and keeps the comments
     code: 4,
     stdout: /~ change tool "Orders \/ EU"[^]*calls_per_minute: 7 → 9\n[^]*temperature: 0\.2 → 0\.5\n/,
   });
-  t.match(check.stdout, /Plan: 0 to create, 2 to change, 0 in conflict, 1 as the files say\./);
+  t.match(check.stdout, /Plan: 0 to create, 2 to change, 0 in conflict, 2 as the files say\./);
   t.match(await cli(house, 'apply', folder), { code: 0, stderr: '' });
   const after = await assistantNamed(house, 'Support');
   t.match(after, { version: null, model: { temperature: 0.5, system_prompt: `${oddPrompt}One more line.` } });
@@ -176,7 +187,7 @@ t.test('apply changes what differs, publishes on request, and keeps the comments
   });
   t.match(await cli(house, 'apply', folder, '--publish'), { code: 0, stdout: /Published "Support"\.\n/ });
   t.match(await assistantNamed(house, 'Support'), { version: 1, status: 'published', draft: { changed: false } });
-  t.match(await cli(house, 'apply', folder, '--publish'), { code: 0, stdout: /^Nothing to do: 3/ });
+  t.match(await cli(house, 'apply', folder, '--publish'), { code: 0, stdout: /^Nothing to do: 4/ });
   t.equal((await assistantNamed(house, 'Support')).version, 1, 'and no version is made of what is current');
 });
 
@@ -251,6 +262,52 @@ async function copyOf(t: Test, folder: string, name: string): Promise<string> {
   }
   return copy;
 }
+
+t.test('tests are files too: applied with their assistant, and in conflict where they have changed', async (t) => {
+  const { house, folder } = await pulled(t);
+  const list = `/assistants/${(await assistantNamed(house, 'Support')).id}/tests`;
+  const testOf = async (name = 'An order') =>
+    (await call(house, 'GET', list)).data.find((one: any) => one.name === name);
+  const text = (await filesOf(folder))[order]!;
+  t.match(text, /^digest: [\w-]+\nassistant: Support\nname: An order\nvisitor:\n  email: a@example\.com\nsteps:\n/);
+  t.match(text, '\nrepeat: 2\n');
+  await edit(folder, order, (before) => before.replace('repeat: 2', 'repeat: 3'));
+  await writeFile(join(folder, 'tests/new.yaml'), 'assistant: Support\nname: New\nsteps:\n  - message: Hi\n');
+  const check = await cli(house, 'apply', folder, '--check');
+  t.match(check, {
+    code: 4,
+    stdout: /\+ create test "Support: New" .*\n~ change test "Support: An order" .*\n    repeat: 2 → 3\n/,
+  });
+  t.match(await cli(house, 'apply', folder), { code: 0, stderr: '' });
+  t.match(await testOf(), {
+    repeat: 3,
+    tool_results: { look_up: [{ output: '{"shipped":true}' }, { status: 'failed' }] },
+  });
+  t.match(await testOf('New'), { steps: [{ message: 'Hi' }], repeat: 1 });
+  t.match(await cli(house, 'apply', folder, '--check'), { code: 0 });
+
+  await call(house, 'PATCH', `${list}/${(await testOf()).id}`, { repeat: 4 });
+  await edit(folder, order, (before) => before.replace('repeat: 3', 'repeat: 5'));
+  t.match(await cli(house, 'apply', folder), { code: 3, stdout: /! conflict test "Support: An order"/ });
+  t.equal((await testOf()).repeat, 4, 'nothing is lost');
+  await writeFile(join(folder, 'tests/new.yaml'), 'assistant: Nobody\nname: New\nsteps:\n  - message: Hi\n');
+  t.match(await cli(house, 'apply', folder), {
+    code: 1,
+    stderr: /tests\/new\.yaml:1: No assistant is called "Nobody"/,
+  });
+  for (const [wrong, expected] of [
+    [
+      'assistant: Support\nname: New\nsteps:\n  - message: Hi\n    expect:\n      contain: [a]\n',
+      /:6: The field `steps\.0\.expect\.contain`/,
+    ],
+    ['assistant: Support\nname: New\nsteps: []\n', /:3: The field `steps`/],
+    ['assistant: Support\nname: New\n', /The field `steps` is missing/],
+    ['name: New\nsteps:\n  - message: Hi\n', /The field `assistant` must/],
+  ] as const) {
+    await writeFile(join(folder, 'tests/new.yaml'), wrong);
+    t.match(await cli(house, 'apply', folder), { code: 1, stderr: expected }, wrong);
+  }
+});
 
 t.test('two of one name, and a credential without a name, end a pull with exit 1', async (t) => {
   const house = await furnished();

@@ -57,7 +57,7 @@ t.test('a pull request is tried in staging, a merge is published, and its digest
     for (const script of scripts(job)) output += await must(script, clone);
     return output;
   };
-  t.match(await run('check'), /Plan: 2 to create[^]*Published "Support"\./, 'a pull request');
+  t.match(await run('check'), /Plan: 3 to create[^]*Published "Support"\./, 'a pull request');
   const assistants = `/workspaces/${house.workspaceId}/assistants`;
   const named = async () =>
     (await house.console(assistants)).json.data.find((one: { name: string }) => one.name === 'Support');

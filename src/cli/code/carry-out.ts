@@ -1,11 +1,19 @@
 /** Carries a plan out. Each change names the digest that the plan was made from, so that an edit meanwhile is kept. */
-import type { ConsoleAssistantView, ToolView } from '../../wire/wire.ts';
+import type { ConsoleAssistantView, TestView, ToolView } from '../../wire/wire.ts';
 import { AdvisedFailure, CommandFailure } from '../exit.ts';
 import { segment, type ConsoleClient } from '../console-client.ts';
 import { refused, type Folder } from './folder.ts';
-import { readWorkspace, type WorkspaceState } from './installation.ts';
+import { readWorkspace, storedTest, type WorkspaceState } from './installation.ts';
 import { planOf, type AssistantStep, type Plan, type Step } from './plan.ts';
-import { bodyOfAssistant, bodyOfTool, type AssistantSettings, type IdOf, type ToolSettings } from './settings.ts';
+import {
+  bodyOfAssistant,
+  bodyOfTest,
+  bodyOfTool,
+  type AssistantSettings,
+  type IdOf,
+  type TestSettings,
+  type ToolSettings,
+} from './settings.ts';
 
 interface Target {
   readonly client: ConsoleClient;
@@ -32,6 +40,7 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
   const toolIds = new Map(target.state.installation.tools.map(({ name, id }) => [name, id]));
   for (const step of plan.tools)
     if (step.outcome === 'create') toolIds.set(step.file.name, await createTool(step, target));
+  const assistantIds = new Map(target.state.installation.assistants.map(({ name, id }) => [name, id]));
   const toolOf: IdOf = (name) => toolIds.get(name)!;
   const attempt = async (step: Pick<Step<unknown>, 'file'>, run: () => Promise<void>): Promise<void> => {
     if (!(await isApplied(step.file.path, target, run))) overtaken.push(step.file.name);
@@ -39,9 +48,16 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
   // A change of its tool would be a part of what an overtaken assistant does not get.
   const isOvertaken = ({ file }: Step<ToolSettings>): boolean =>
     plan.assistants.some((step) => overtaken.includes(step.file.name) && step.file.settings.tools.includes(file.name));
-  for (const step of plan.assistants) await attempt(step, () => applyAssistant(step, toolOf, target));
+  for (const step of plan.assistants)
+    await attempt(step, async () => {
+      const id = await applyAssistant(step, toolOf, target);
+      if (id !== null) assistantIds.set(step.file.name, id);
+    });
   for (const step of plan.tools)
     if (step.outcome === 'change' && !isOvertaken(step)) await attempt(step, () => changeTool(step, target));
+  for (const step of plan.tests)
+    if (!overtaken.includes(step.file.settings.assistant))
+      await attempt(step, () => applyTest(step, assistantIds, target));
   return { ...(await settle(plan, publish, target, overtaken)), overtaken };
 }
 
@@ -51,6 +67,7 @@ async function isApplied(path: string, { folder }: Target, run: () => Promise<vo
     await run();
     return true;
   } catch (error) {
+    if (error instanceof Overtaken) return false;
     if (!(error instanceof AdvisedFailure)) throw error;
     if (error.answer.code === 'draft_changed') return false;
     const file = folder.yaml.get(path);
@@ -95,14 +112,14 @@ const bodyFields: Readonly<Record<string, string>> = { credential: 'credential_i
 const changed = (body: Readonly<Record<string, unknown>>, fields: ReadonlySet<string>): object =>
   Object.fromEntries([...fields].map((field) => bodyFields[field] ?? field).map((field) => [field, body[field]]));
 
-async function applyAssistant(step: AssistantStep, tool: IdOf, target: Target): Promise<void> {
+/** Resolves with the id of an assistant that it creates. */
+async function applyAssistant(step: AssistantStep, tool: IdOf, target: Target): Promise<string | null> {
   const { client, workspace } = target;
   const { file, stored, outcome, changes } = step;
-  if (outcome !== 'create' && outcome !== 'change') return;
+  if (outcome !== 'create' && outcome !== 'change') return null;
   const body = bodyOfAssistant(file.settings, { tool, credential: credentialOf(target) });
   if (stored === null) {
-    await client.post(`${workspace}/assistants`, { name: file.name, ...body });
-    return;
+    return (await client.post<ConsoleAssistantView>(`${workspace}/assistants`, { name: file.name, ...body })).body.id;
   }
   const fields = new Set(changes.map(({ path }) => path.split('.')[0]!));
   // The prompt is a setting of the model.
@@ -110,7 +127,27 @@ async function applyAssistant(step: AssistantStep, tool: IdOf, target: Target): 
   fields.delete('model');
   const path = `${workspace}/assistants/${segment(stored.id)}`;
   await client.patch(path, { ...changed(body, fields), ...model }, `"${stored.digest}"`);
+  return null;
 }
+
+/** A test takes no `If-Match`: it is read again before it is changed, and left where somebody else has changed it. */
+async function applyTest(
+  { file, stored, outcome }: Step<TestSettings>,
+  assistantIds: ReadonlyMap<string, string>,
+  { client, workspace }: Target,
+): Promise<void> {
+  const { assistant } = file.settings;
+  const path = `${workspace}/assistants/${segment(assistantIds.get(assistant)!)}/tests`;
+  if (outcome === 'create') await client.post(path, bodyOfTest(file.settings));
+  if (outcome !== 'change') return;
+  const own = `${path}/${segment(stored!.id)}`;
+  const { body } = await client.get<TestView>(own);
+  if (storedTest(body, assistant).digest !== stored!.digest) throw new Overtaken();
+  await client.patch(own, bodyOfTest(file.settings));
+}
+
+/** Somebody else has changed a test since it was read. */
+class Overtaken extends Error {}
 
 /** The settings of the model that differ; provider, name and credential together, as they are checked. */
 function modelChanges({ changes }: AssistantStep, model: Readonly<Record<string, unknown>>): object {
@@ -139,7 +176,11 @@ async function settle(
   const after = planOf(folder.files, (await readWorkspace(target)).installation, { force: true, publish });
   const digests = new Map<string, string>();
   const published: string[] = [];
-  const steps: readonly Step<ToolSettings | AssistantSettings>[] = [...after.tools, ...after.assistants];
+  const steps: readonly Step<ToolSettings | AssistantSettings | TestSettings>[] = [
+    ...after.tools,
+    ...after.assistants,
+    ...after.tests,
+  ];
   for (const { outcome, file, stored } of steps) if (outcome === 'same') digests.set(file.path, stored!.digest);
   const isDone = new Set(plan.assistants.filter(({ outcome }) => outcome !== 'conflict').map(({ file }) => file.name));
   const isOfOthers = (name: string): boolean =>
@@ -171,6 +212,15 @@ export function checkReferences(plan: Plan, { folder, state }: Pick<Target, 'fol
     if (name !== null && !state.credentials.has(name))
       throw folder.yaml.get(path)!.failure(keys, `No credential of the workspace is called "${name}".`);
   };
+  const assistants = new Set([
+    ...folder.files.assistants.map(({ name }) => name),
+    ...state.installation.assistants.map(({ name }) => name),
+  ]);
+  for (const { file } of plan.tests)
+    if (!assistants.has(file.settings.assistant))
+      throw folder.yaml
+        .get(file.path)!
+        .failure(['assistant'], `No assistant is called "${file.settings.assistant}", in the files or the workspace.`);
   for (const { file, stored } of plan.tools) {
     check(file.path, file.settings.credential, ['credential']);
     if (stored !== null && stored.settings.kind !== file.settings.kind)
@@ -192,7 +242,7 @@ export function checkReferences(plan: Plan, { folder, state }: Pick<Target, 'fol
 
 /** Rejects names of the files that two rows of the installation have. */
 export function checkNames({ folder, state }: Pick<Target, 'folder' | 'state'>): void {
-  const { assistants, tools } = state.installation;
+  const { assistants, tools, tests } = state.installation;
   const wanted = new Set([
     ...folder.files.tools.map(({ name }) => name),
     ...folder.files.assistants.flatMap(({ settings }) => settings.tools),
@@ -202,6 +252,11 @@ export function checkNames({ folder, state }: Pick<Target, 'folder' | 'state'>):
       if (rows.filter((row) => row.name === name).length > 1)
         throw new CommandFailure(`Several ${nouns} are called "${name}", and the files name each by its name.`);
   };
-  twins(assistants, new Set(folder.files.assistants.map(({ name }) => name)), 'assistants');
+  const named = [
+    ...folder.files.assistants.map(({ name }) => name),
+    ...folder.files.tests.map(({ settings }) => settings.assistant),
+  ];
+  twins(assistants, new Set(named), 'assistants');
   twins(tools, wanted, 'tools');
+  twins(tests, new Set(folder.files.tests.map(({ name }) => name)), 'tests');
 }

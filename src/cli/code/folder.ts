@@ -4,21 +4,31 @@ import { lstat, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { Failure } from '../../base/errors.ts';
-import { CreateAssistantBody, CreateToolBody, shape } from '../../wire/wire.ts';
+import { CreateAssistantBody, CreateTestBody, CreateToolBody, shape } from '../../wire/wire.ts';
 import { CommandFailure, UsageFailure } from '../exit.ts';
 import type { FileOf, Files } from './plan.ts';
 import {
   assistantOfContent,
   bodyOfAssistant,
+  bodyOfTest,
   bodyOfTool,
+  testName,
+  testOfContent,
   toolOfContent,
   type AssistantSettings,
   type Json,
+  type TestSettings,
   type ToolSettings,
 } from './settings.ts';
 import { parseYaml, withDigest, yamlText, type YamlFile } from './yaml.ts';
 
-export type Kind = 'assistants' | 'tools';
+export type Kind = 'assistants' | 'tools' | 'tests';
+
+const nouns = { assistants: 'assistant', tools: 'tool', tests: 'test' } as const;
+
+/** The name in plans of the assistant, the tool or the test that a file describes. */
+const nameOf = (kind: Kind, content: Json): string =>
+  kind === 'tests' ? testName(content['assistant'], content['name']) : (content['name'] as string);
 
 /** The files of a folder, with their texts for messages and new digests. */
 export interface Folder {
@@ -42,11 +52,14 @@ const fieldsOf = {
   tools: new Set(
     'name digest kind url credential timeout_seconds repeatable approval show calls_per_minute functions'.split(' '),
   ),
+  tests: new Set('assistant name digest visitor metadata steps tool_results repeat'.split(' ')),
+  step: new Set(['message', 'expect']),
+  expect: new Set('contains not_contains calls no_calls stop_reason characters_max judge'.split(' ')),
   function: new Set(['name', 'description', 'parameters', 'enabled', 'approval', 'show']),
   mcpFunction: new Set(['name', 'enabled', 'approval', 'show']),
 };
 
-const bodies = { assistants: shape(CreateAssistantBody), tools: shape(CreateToolBody) };
+const bodies = { assistants: shape(CreateAssistantBody), tools: shape(CreateToolBody), tests: shape(CreateTestBody) };
 
 /** Reads all files of the folder. Rejects with the file and the line of the first fault. */
 export async function readFolder(path: string): Promise<Folder> {
@@ -62,7 +75,7 @@ export async function readFolder(path: string): Promise<Folder> {
       const settings = await settingsOf(file);
       files.push({
         path: file.path,
-        name: file.content['name'] as string,
+        name: nameOf(kind, file.content),
         digest: (file.content['digest'] as string | undefined) ?? null,
         settings,
       });
@@ -72,7 +85,8 @@ export async function readFolder(path: string): Promise<Folder> {
   };
   const tools = await read('tools', async (file) => checkedTool(file));
   const assistants = await read('assistants', (file) => checkedAssistant(path, file));
-  return { path, files: { assistants, tools }, yaml };
+  const tests = await read('tests', async (file) => checkedTest(file));
+  return { path, files: { assistants, tools, tests }, yaml };
 }
 
 async function yamlNames(path: string, kind: Kind): Promise<string[]> {
@@ -124,6 +138,15 @@ function checkFields(file: YamlFile, kind: Kind): void {
   for (const field of ['name', 'digest'])
     if (content[field] !== undefined && typeof content[field] !== 'string')
       throw file.failure([field], `The field \`${field}\` must be a text.`);
+  if (kind === 'tests') {
+    if (typeof content['assistant'] !== 'string')
+      throw file.failure(['assistant'], 'The field `assistant` must be the name of an assistant.');
+    for (const [index, each] of listOf(content['steps']).entries()) {
+      check(each, fieldsOf.step, ['steps', `${index}`]);
+      if (isMap(each)) check(each['expect'], fieldsOf.expect, ['steps', `${index}`, 'expect']);
+    }
+    return;
+  }
   if (kind === 'tools') {
     const known = content['kind'] === 'mcp' ? fieldsOf.mcpFunction : fieldsOf.function;
     for (const [index, each] of listOf(content['functions']).entries()) check(each, known, ['functions', `${index}`]);
@@ -144,6 +167,17 @@ function checkedTool(file: YamlFile): ToolSettings {
   checkContainers(file, ['functions'], []);
   const settings = toolOfContent(content);
   validate(file, 'tools', { name: content['name'], ...bodyOfTool(settings, textual) });
+  return settings;
+}
+
+function checkedTest(file: YamlFile): TestSettings {
+  const { content } = file;
+  checkContainers(file, ['steps'], ['visitor', 'metadata', 'tool_results']);
+  if (content['steps'] == null) throw file.failure([], 'The field `steps` is missing.');
+  for (const [name, results] of Object.entries((content['tool_results'] ?? {}) as Json))
+    if (!Array.isArray(results) || !results.every(isMap)) throw wrong(file, `tool_results.${name}`);
+  const settings = testOfContent(content);
+  validate(file, 'tests', bodyOfTest(settings));
   return settings;
 }
 
@@ -226,9 +260,7 @@ function refuseTwins(kind: Kind, files: readonly FileOf<unknown>[], yaml: Readon
   for (const { name, path } of files) {
     const other = paths.get(name);
     if (other !== undefined)
-      throw yaml
-        .get(path)!
-        .failure(['name'], `${other} names the ${kind === 'tools' ? 'tool' : 'assistant'} "${name}" as well.`);
+      throw yaml.get(path)!.failure(['name'], `${other} names the ${nouns[kind]} "${name}" as well.`);
     paths.set(name, path);
   }
 }
@@ -252,13 +284,13 @@ export async function writeFiles(
   const existing = await existingFiles(folder, kind);
   const names = fileNamesOf(
     rows.map(({ name }) => name),
-    kind === 'tools' ? 'tool' : 'assistant',
+    nouns[kind],
   );
   const written: string[] = [];
   const kept = new Set<string>();
   const prompts = new Set<string>();
   for (const [index, { name, content, prompt }] of rows.entries()) {
-    const before = existing.find((file) => file.content['name'] === name);
+    const before = existing.find((file) => nameOf(kind, file.content) === name);
     const path = before?.path ?? join(kind, `${names[index]}.yaml`);
     kept.add(path);
     const base = path.slice(kind.length + 1).replace(/\.ya?ml$/, '');

@@ -1,9 +1,17 @@
 /** Assistants and tools of a workspace, as `parley pull` and `parley apply` read and write them. */
-import type { ConsoleAssistantView, CredentialView, ToolView } from '../../wire/wire.ts';
+import type { ConsoleAssistantView, CredentialView, TestView, ToolView } from '../../wire/wire.ts';
 import { CommandFailure } from '../exit.ts';
-import type { ConsoleClient } from '../console-client.ts';
-import type { Installation } from './plan.ts';
-import { settingsOfAssistant, settingsOfTool, type NameOf } from './settings.ts';
+import { segment, type ConsoleClient } from '../console-client.ts';
+import type { Installation, Stored } from './plan.ts';
+import {
+  digestOfTest,
+  settingsOfAssistant,
+  settingsOfTest,
+  settingsOfTool,
+  testName,
+  type NameOf,
+  type TestSettings,
+} from './settings.ts';
 
 export interface WorkspaceState {
   readonly installation: Installation;
@@ -29,6 +37,9 @@ export async function readWorkspace({ client, workspace }: Reader): Promise<Work
   const credentials = await all<CredentialView>('credentials');
   const assistants = await all<ConsoleAssistantView>('assistants');
   const tools = await all<ToolView>('tools');
+  const tests: Stored<TestSettings>[] = [];
+  for (const { id, name } of assistants)
+    for (const view of await all<TestView>(`assistants/${segment(id)}/tests`)) tests.push(storedTest(view, name));
   const credentialNames = new Map(credentials.map(({ id, name }) => [id, name]));
   const toolNames = new Map(tools.map(({ id, name }) => [id, name]));
   const nameless = new Map<string, string>();
@@ -42,6 +53,7 @@ export async function readWorkspace({ client, workspace }: Reader): Promise<Work
     };
   return {
     installation: {
+      tests,
       assistants: assistants.map((view) => ({
         ...view,
         digest: view.draft.digest,
@@ -56,6 +68,11 @@ export async function readWorkspace({ client, workspace }: Reader): Promise<Work
     nameless,
     credentials: new Map(credentials.flatMap(({ id, name }) => (name === null ? [] : [[name, id] as const]))),
   };
+}
+
+export function storedTest(view: TestView, assistant: string): Stored<TestSettings> {
+  const settings = settingsOfTest(view, assistant);
+  return { id: view.id, name: testName(assistant, view.name), digest: digestOfTest(settings), settings };
 }
 
 /** Rejects names that two assistants or two tools have: files refer to them by name. */

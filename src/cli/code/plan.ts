@@ -1,6 +1,6 @@
 /** The plan of `parley apply`: what has to be done so that the drafts are as the files say. It decides, and does nothing. */
 import { isDeepStrictEqual } from 'node:util';
-import type { AssistantSettings, Json, ToolSettings } from './settings.ts';
+import type { AssistantSettings, Json, TestSettings, ToolSettings } from './settings.ts';
 
 export interface FileOf<Settings> {
   readonly path: string;
@@ -26,11 +26,13 @@ export interface StoredAssistant extends Stored<AssistantSettings> {
 export interface Files {
   readonly assistants: readonly FileOf<AssistantSettings>[];
   readonly tools: readonly FileOf<ToolSettings>[];
+  readonly tests: readonly FileOf<TestSettings>[];
 }
 
 export interface Installation {
   readonly assistants: readonly StoredAssistant[];
   readonly tools: readonly Stored<ToolSettings>[];
+  readonly tests: readonly Stored<TestSettings>[];
 }
 
 export interface Change {
@@ -58,6 +60,7 @@ export interface AssistantStep extends Step<AssistantSettings, StoredAssistant> 
 export interface Plan {
   readonly tools: readonly Step<ToolSettings>[];
   readonly assistants: readonly AssistantStep[];
+  readonly tests: readonly Step<TestSettings>[];
 }
 
 export interface PlanOptions {
@@ -77,7 +80,14 @@ export function planOf(files: Files, installation: Installation, { force, publis
     return isOfTools ? conflict(step, changedSince) : step;
   });
   const held = holdBack(tools, assistants);
+  const isHeld = new Set(held.assistants.filter(({ outcome }) => outcome === 'conflict').map(({ file }) => file.name));
+  const tests = files.tests.map((file) => {
+    const step = compare(file, byName(installation.tests, file.name), force, changesOf);
+    const { assistant } = file.settings;
+    return step.outcome !== 'same' && isHeld.has(assistant) ? conflict(step, `so is "${assistant}"`) : step;
+  });
   return {
+    tests,
     tools: held.tools,
     assistants: held.assistants.map((step) => ({ ...step, publish: publish && isPublished(step, held.tools) })),
   };
@@ -181,9 +191,9 @@ function toolChanges(before: ToolSettings, after: ToolSettings): Change[] {
   return changesOf(before, { ...after, functions: [...functions, ...unknown] });
 }
 
-export const isConflict = ({ tools, assistants }: Plan): boolean =>
-  [...tools, ...assistants].some(({ outcome }) => outcome === 'conflict');
+export const isConflict = ({ tools, assistants, tests }: Plan): boolean =>
+  [...tools, ...assistants, ...tests].some(({ outcome }) => outcome === 'conflict');
 
-export const hasChanges = ({ tools, assistants }: Plan): boolean =>
-  [...tools, ...assistants].some(({ outcome }) => outcome === 'create' || outcome === 'change') ||
+export const hasChanges = ({ tools, assistants, tests }: Plan): boolean =>
+  [...tools, ...assistants, ...tests].some(({ outcome }) => outcome === 'create' || outcome === 'change') ||
   assistants.some(({ publish }) => publish);

@@ -3,7 +3,8 @@
  * once (contract 20). Settings that a file leaves out have their defaults.
  */
 import { limits } from '../../base/limits.ts';
-import type { ConsoleAssistantView, ToolView } from '../../wire/wire.ts';
+import { createHash } from 'node:crypto';
+import type { ConsoleAssistantView, TestView, ToolView } from '../../wire/wire.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -41,6 +42,16 @@ export interface ToolSettings {
   readonly calls_per_minute: number | null;
   /** An MCP server defines its functions: their entries have no description and parameters. */
   readonly functions: readonly Json[];
+}
+
+export interface TestSettings {
+  readonly assistant: string;
+  readonly title: string;
+  readonly visitor: Json;
+  readonly metadata: Json;
+  readonly steps: readonly Json[];
+  readonly tool_results: Readonly<Record<string, readonly Json[]>>;
+  readonly repeat: number;
 }
 
 /** The name of a tool or a credential by its id; null for one that is gone. */
@@ -102,6 +113,34 @@ export const settingsOfTool = (view: ToolView, credential: NameOf): ToolSettings
   })),
 });
 
+export const settingsOfTest = (view: TestView, assistant: string): TestSettings => ({
+  assistant,
+  title: view.name,
+  visitor: view.visitor,
+  metadata: view.metadata,
+  steps: view.steps,
+  tool_results: view.tool_results,
+  repeat: view.repeat,
+});
+
+/** The name of a test in plans: tests of one assistant have different ones. */
+export const testName = (assistant: unknown, title: unknown): string => `${String(assistant)}: ${String(title)}`;
+
+/** A digest of a test, which the API does not have; the order of names within a map does not matter. */
+export const digestOfTest = (settings: TestSettings): string =>
+  createHash('sha256')
+    .update(JSON.stringify(ordered(settings)))
+    .digest('base64url')
+    .slice(0, 27);
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.entries(value)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, item]) => [name, ordered(item)]);
+}
+
 const choiceDefaults = { credential: null };
 const modelDefaults = {
   ...choiceDefaults,
@@ -131,6 +170,8 @@ const toolDefaults = {
   calls_per_minute: null,
   functions: [],
 };
+const testDefaults = { visitor: {}, metadata: {}, tool_results: {}, repeat: 1 };
+const stepDefaults = { expect: {} };
 const emptyObject = { type: 'object', properties: {} };
 const functionDefaults = { enabled: true, approval: null, show: null };
 const definitionDefaults = { description: null, parameters: emptyObject, ...functionDefaults };
@@ -176,6 +217,16 @@ export function contentOfTool(settings: ToolSettings): Json {
   return { kind, ...short({ ...rest, functions: functions.map((each) => short(each, defaults)) }, toolDefaults) };
 }
 
+export function contentOfTest({ assistant, title, steps, ...rest }: TestSettings): Json {
+  const { visitor, metadata, tool_results, repeat } = short({ ...rest }, testDefaults);
+  const content = {
+    ...{ assistant, name: title, visitor, metadata },
+    steps: steps.map((step) => short(step, stepDefaults)),
+    ...{ tool_results, repeat },
+  };
+  return Object.fromEntries(Object.entries(content).filter(([, value]) => value !== undefined));
+}
+
 /** The settings that a file's content describes; it was checked before. */
 export function assistantOfContent(content: Json, prompt: string | null): AssistantSettings {
   const { prompt_file: _, ...model } = full((content['model'] ?? {}) as Json, modelDefaults);
@@ -214,6 +265,25 @@ export function toolOfContent(content: Json): ToolSettings {
   };
 }
 
+export function testOfContent(content: Json): TestSettings {
+  const whole = full(content, testDefaults) as unknown as TestSettings;
+  const resultOf = ({ status = 'completed', output = '' }: Json): Json => ({
+    status,
+    output: typeof output === 'string' ? output : JSON.stringify(output),
+  });
+  return {
+    assistant: content['assistant'] as string,
+    title: content['name'] as string,
+    visitor: whole.visitor,
+    metadata: whole.metadata,
+    steps: whole.steps.map((step) => full(step, stepDefaults)),
+    tool_results: Object.fromEntries(
+      Object.entries(whole.tool_results).map(([name, results]) => [name, results.map(resultOf)]),
+    ),
+    repeat: whole.repeat,
+  };
+}
+
 /** The id of a tool or a credential by its name. */
 export type IdOf = (name: string) => string;
 
@@ -239,4 +309,9 @@ export function bodyOfAssistant(
 export const bodyOfTool = ({ credential, ...rest }: ToolSettings, credentialId: IdOf): Record<string, unknown> => ({
   ...rest,
   credential_id: credential === null ? null : credentialId(credential),
+});
+
+export const bodyOfTest = ({ assistant: _, title, ...rest }: TestSettings): Record<string, unknown> => ({
+  name: title,
+  ...rest,
 });

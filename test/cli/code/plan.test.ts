@@ -49,6 +49,7 @@ const options = { force: false, publish: false };
 
 t.test('each file is created, changed, left or in conflict', async (t) => {
   const files = {
+    tests: [],
     tools: [],
     assistants: [
       file('new', 'x', settings()),
@@ -59,7 +60,7 @@ t.test('each file is created, changed, left or in conflict', async (t) => {
     ],
   };
   const names = ['same', 'changed', 'moved', 'without'];
-  const installation = { tools: [], assistants: names.map((name) => assistant(name, 'now', settings())) };
+  const installation = { tools: [], tests: [], assistants: names.map((name) => assistant(name, 'now', settings())) };
   const plan = planOf(files, installation, options);
   t.same(
     plan.assistants.map(({ outcome }) => outcome),
@@ -79,6 +80,7 @@ t.test('each file is created, changed, left or in conflict', async (t) => {
 t.test('a conflict holds back the tools of its assistant, and the other assistants of those', async (t) => {
   const has = (...tools: string[]) => settings({ tools });
   const files = {
+    tests: [],
     tools: ['a', 'b', 'c'].map((name) => file(name, 'now', tool({ timeout_seconds: 5 }))),
     assistants: [
       file('one', 'old', { ...has('a'), greeting: 'Hi' }),
@@ -87,6 +89,7 @@ t.test('a conflict holds back the tools of its assistant, and the other assistan
     ],
   };
   const installation = {
+    tests: [],
     tools: ['a', 'b', 'c'].map((name) => stored(name, 'now', tool())),
     assistants: [
       assistant('one', 'now', has('a')),
@@ -102,12 +105,14 @@ t.test('a conflict holds back the tools of its assistant, and the other assistan
 
 t.test('publish is planned for drafts that differ from their version, and never for a disabled one', async (t) => {
   const files = {
+    tests: [],
     tools: [file('t', 'now', tool({ timeout_seconds: 5 }))],
     assistants: ['new', 'ahead', 'even', 'off', 'tool'].map((name) =>
       file(name, 'now', settings({ tools: name === 'tool' ? ['t'] : [] })),
     ),
   };
   const installation = {
+    tests: [],
     tools: [stored('t', 'now', tool())],
     assistants: [
       assistant('ahead', 'now', settings(), { changed: true }),
@@ -129,8 +134,8 @@ t.test('an MCP server keeps the functions that a file leaves out', async (t) => 
   const part = (enabled: boolean) => ({ ...before, functions: [each('b', enabled)] });
   const outcomeOf = (of: ToolSettings) =>
     planOf(
-      { tools: [file('t', 'now', of)], assistants: [] },
-      { tools: [stored('t', 'now', before)], assistants: [] },
+      { tools: [file('t', 'now', of)], assistants: [], tests: [] },
+      { tools: [stored('t', 'now', before)], assistants: [], tests: [] },
       options,
     ).tools[0]!.outcome;
   t.equal(outcomeOf(part(false)), 'same');
