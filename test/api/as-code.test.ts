@@ -309,6 +309,24 @@ t.test('tests are files too: applied with their assistant, and in conflict where
   }
 });
 
+t.test('two applies that create the same at once leave one of each', async (t) => {
+  const { folder } = await pulled(t);
+  for (let round = 0; round < 5; round++) {
+    const other = await openWorkspace();
+    await credentials(other);
+    const folders = await Promise.all([0, 1].map((which) => copyOf(t, folder, `made-${round}-${which}`)));
+    const done = await Promise.all(folders.map((each) => cli(other, 'apply', each)));
+    const codes = done.map(({ code }) => code);
+    t.ok(codes.includes(0) || codes.every((code) => code === 3), JSON.stringify(done));
+    const names = async (kind: string) => (await call(other, 'GET', `/${kind}`)).data.map(({ name }: any) => name);
+    t.same((await names('assistants')).toSorted(), ['Support', 'Ünï / ../x']);
+    t.same(await names('tools'), ['Orders / EU']);
+    const last = await cli(other, 'apply', folder, '--force');
+    t.equal(last.code, 0, `and whatever is missing is there after another one: ${last.stderr}`);
+    t.equal((await draftOf(other, 'Support')).tools.length, 1);
+  }
+});
+
 t.test('two of one name, and a credential without a name, end a pull with exit 1', async (t) => {
   const house = await furnished();
   const folder = t.testdir();

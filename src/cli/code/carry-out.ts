@@ -38,8 +38,13 @@ export interface CarriedOut {
 export async function carryOut(plan: Plan, publish: boolean, target: Target): Promise<CarriedOut> {
   const overtaken: string[] = [];
   const toolIds = new Map(target.state.installation.tools.map(({ name, id }) => [name, id]));
+  const made = new Map<string, string>();
   for (const step of plan.tools)
-    if (step.outcome === 'create') toolIds.set(step.file.name, await createTool(step, target));
+    if (step.outcome === 'create') made.set(step.file.name, await createTool(step, target));
+  for (const [name, id] of await keepFirst('tools', made, target)) {
+    if (id !== made.get(name)) overtaken.push(name);
+    toolIds.set(name, id);
+  }
   const assistantIds = new Map(target.state.installation.assistants.map(({ name, id }) => [name, id]));
   const toolOf: IdOf = (name) => toolIds.get(name)!;
   const attempt = async (step: Pick<Step<unknown>, 'file'>, run: () => Promise<void>): Promise<void> => {
@@ -53,12 +58,38 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
       const id = await applyAssistant(step, toolOf, target);
       if (id !== null) assistantIds.set(step.file.name, id);
     });
+  const created = new Map(
+    plan.assistants.flatMap(({ outcome, file }) =>
+      outcome === 'create' && assistantIds.has(file.name) ? [[file.name, assistantIds.get(file.name)!] as const] : [],
+    ),
+  );
+  for (const [name, id] of await keepFirst('assistants', created, target)) {
+    if (id !== created.get(name)) overtaken.push(name);
+    assistantIds.set(name, id);
+  }
   for (const step of plan.tools)
     if (step.outcome === 'change' && !isOvertaken(step)) await attempt(step, () => changeTool(step, target));
   for (const step of plan.tests)
     if (!overtaken.includes(step.file.settings.assistant))
       await attempt(step, () => applyTest(step, assistantIds, target));
   return { ...(await settle(plan, publish, target, overtaken)), overtaken };
+}
+
+/**
+ * Names of assistants and tools are not unique in a workspace: of two that two commands created at once, the one with
+ * the lower id stays. Resolves with the ids by their names.
+ */
+async function keepFirst(
+  kind: 'assistants' | 'tools',
+  made: ReadonlyMap<string, string>,
+  { client, workspace }: Target,
+): Promise<ReadonlyMap<string, string>> {
+  const first = new Map(made);
+  if (made.size === 0) return first;
+  for await (const { id, name } of client.all<{ readonly id: string; readonly name: string }>(`${workspace}/${kind}`))
+    if (first.has(name) && id < first.get(name)!) first.set(name, id);
+  for (const [name, id] of made) if (first.get(name) !== id) await client.delete(`${workspace}/${kind}/${segment(id)}`);
+  return first;
 }
 
 /** Runs a write; false where the draft is not the expected one any more. A refused field is named with its line. */

@@ -1,6 +1,6 @@
 /** Assistants and tools of a workspace, as `parley pull` and `parley apply` read and write them. */
 import type { ConsoleAssistantView, CredentialView, TestView, ToolView } from '../../wire/wire.ts';
-import { CommandFailure } from '../exit.ts';
+import { AdvisedFailure, CommandFailure } from '../exit.ts';
 import { segment, type ConsoleClient } from '../console-client.ts';
 import type { Installation, Stored } from './plan.ts';
 import {
@@ -39,7 +39,8 @@ export async function readWorkspace({ client, workspace }: Reader): Promise<Work
   const tools = await all<ToolView>('tools');
   const tests: Stored<TestSettings>[] = [];
   for (const { id, name } of assistants)
-    for (const view of await all<TestView>(`assistants/${segment(id)}/tests`)) tests.push(storedTest(view, name));
+    for (const view of await all<TestView>(`assistants/${segment(id)}/tests`).catch(noneOfRemoved))
+      tests.push(storedTest(view, name));
   const credentialNames = new Map(credentials.map(({ id, name }) => [id, name]));
   const toolNames = new Map(tools.map(({ id, name }) => [id, name]));
   const nameless = new Map<string, string>();
@@ -68,6 +69,12 @@ export async function readWorkspace({ client, workspace }: Reader): Promise<Work
     nameless,
     credentials: new Map(credentials.flatMap(({ id, name }) => (name === null ? [] : [[name, id] as const]))),
   };
+}
+
+/** An assistant that has been deleted since it was listed has no tests. */
+function noneOfRemoved(error: unknown): TestView[] {
+  if (error instanceof AdvisedFailure && error.answer.code === 'assistant_not_found') return [];
+  throw error;
 }
 
 export function storedTest(view: TestView, assistant: string): Stored<TestSettings> {
