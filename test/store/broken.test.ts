@@ -352,6 +352,21 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
       );
     },
   }),
+  'a step of the desk on a session that has moved': (store) => ({
+    async attendSession(step) {
+      const found = await store.sessions.read(step.session.workspaceId, step.session.id);
+      return store.desk.attend({ ...step, version: found!.version, mark: found!.record.mark });
+    },
+  }),
+  'a take that does not silence its turn': (store) => ({
+    attendSession: ({ silences: _, ...step }) => store.desk.attend(step),
+  }),
+  'a step of the desk without its messages': (store) => ({
+    attendSession: (step) => store.desk.attend({ ...step, messages: [] }),
+  }),
+  'a message of the desk that is not remembered': (store) => ({
+    attendSession: (step) => store.desk.attend({ ...step, remember: null }),
+  }),
   'a charge of a session that has moved': (store) => ({
     async chargeSession(step) {
       const found = await store.sessions.read(step.session.workspaceId, step.session.id);

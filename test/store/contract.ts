@@ -7,6 +7,7 @@ import { catalogCases } from './contract/catalog.ts';
 import { countingCases } from './contract/counting.ts';
 import { cutCases } from './contract/cuts.ts';
 import { erasureCases } from './contract/erasures.ts';
+import { deskCases } from './contract/desk.ts';
 import { followingCases } from './contract/following.ts';
 import { historyCases } from './contract/history.ts';
 import { limitCases } from './contract/limits.ts';
@@ -35,6 +36,7 @@ export const cases: readonly Case[] = [
   ...sessionCases,
   ...turnCases,
   ...ownershipCases,
+  ...deskCases,
   ...followingCases,
   ...textCases,
   ...cutCases,
