@@ -6,6 +6,7 @@ import { callKind } from './call.ts';
 import { keyKind } from './key.ts';
 import { releaseKind } from './release.ts';
 import { replyKind } from './reply.ts';
+import { runKind } from './run.ts';
 import { sessionKind } from './session.ts';
 import { socketKind } from './socket.ts';
 import { turnKind } from './turn.ts';
@@ -22,6 +23,7 @@ export const kinds = {
   workspace: workspaceKind,
   assistant: assistantKind,
   release: releaseKind,
+  run: runKind,
   socket: socketKind,
   visitor: visitorKind,
 } as const;

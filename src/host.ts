@@ -30,6 +30,7 @@ import { Turns } from './turn/turns.ts';
 import { Withdrawals } from './turn/withdrawals.ts';
 import type { Tracer } from './base/tracing.ts';
 import { LiveReleases } from './host/live-releases.ts';
+import { LiveRuns } from './host/live-runs.ts';
 import { Replies } from './host/replies.ts';
 import { SessionFollowers } from './host/session-followers.ts';
 import { Sockets } from './host/sockets.ts';
@@ -81,6 +82,8 @@ export class Host {
   readonly sockets: Sockets<SocketEvent, SocketOutcome>;
   readonly calls: Sockets<CallEvent, CallOutcome>;
   readonly replies: Replies;
+  /** Runs of tests. */
+  readonly runs: LiveRuns;
   readonly visitors: Visitors;
   readonly followers = new SessionFollowers();
   readonly streams: SessionStreams;
@@ -143,6 +146,7 @@ export class Host {
     this.sockets = new Sockets(socketKind, 'transcription', store, clock, inspector);
     this.calls = new Sockets(callKind, 'call', store, clock, inspector);
     this.replies = new Replies(inspector);
+    this.runs = new LiveRuns(inspector);
     this.visitors = new Visitors(store, clock, inspector);
     this.remote = new RemoteTurns(store, clock);
     const owner = ids.secret();
@@ -207,6 +211,7 @@ export class Host {
       workspace: this.workspaces,
       assistant: this.assistants,
       release: { population: new LiveReleases(this.assistants) },
+      run: { population: this.runs },
       key: this.keys,
       session: this.sessions,
       attendance: this.attendances,

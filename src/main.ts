@@ -36,6 +36,7 @@ import { readSecrets } from './operations/secrets.ts';
 import { openTracer } from './operations/tracing.ts';
 import { Webhooks } from './operations/webhooks.ts';
 import type { Services } from './conversation/services.ts';
+import { TestRuns } from './conversation/testing/runs.ts';
 import { BegunSignIns } from './access/begun-sign-ins.ts';
 import { sealedTexts, type SealedTexts } from './access/sealed-text.ts';
 import { SignIns } from './access/sign-ins.ts';
@@ -132,7 +133,7 @@ export async function serve(config: Config): Promise<void> {
     modelHealth: new ModelHealth(clock),
     voice,
     tools: new ToolClient({ host, store, vault, invoker: toolInvoker(http, clock), clock: time, metrics }),
-    webhooks,
+    ...{ webhooks, testRuns: new TestRuns(() => services, ids.secret()) },
     vault,
     ...{
       transcriptionTokens: socketTokens('transcription', secret, ids, config.secretPrevious),
@@ -149,7 +150,6 @@ export async function serve(config: Config): Promise<void> {
     ...documents(config),
     draining: false,
   };
-
   const edge = await openEdge(
     config,
     { exchange: openPipeline(services), upgrade: openUpgrader(services), refuse: openRefuser(services) },
@@ -162,6 +162,7 @@ export async function serve(config: Config): Promise<void> {
     config.managementPort === null || supervisor !== null ? null : await openManagementPort(config, services);
   void host.start();
   webhooks.start();
+  services.testRuns.wake();
   void load.start();
   const url = `http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${port}`;
   endInOrder({ services, edge, service, http, log, clock, supervisor });

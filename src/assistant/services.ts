@@ -18,12 +18,12 @@ export interface AssistantServices {
   readonly models: Models;
   readonly modelHealth: ModelHealth;
   readonly metrics: Pick<Metrics, 'modelFallbacks'>;
-  readonly tools: ToolClient;
+  readonly tools: Pick<ToolClient, 'admit' | 'call' | 'noteUnsent'>;
   readonly vault: Vault;
   /** The cached records of the workspace's catalog. */
   readonly host: {
     readonly credentials: Credentials;
-    readonly tools: ToolRecords;
+    readonly tools: Pick<ToolRecords, 'functions' | 'change'>;
     readonly attendances: {
       /** Asks for a person on behalf of the model. */
       askOf(session: Pick<Session, 'workspaceId' | 'id'>, reason: string): Promise<void>;

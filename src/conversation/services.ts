@@ -14,7 +14,7 @@ import type { Readiness } from '../store/readiness.ts';
 import type { BegunSignIns } from '../access/begun-sign-ins.ts';
 import type { SignIns } from '../access/sign-ins.ts';
 import type { StaticFile } from '../base/static-files.ts';
-import type { Store } from '../store/store.ts';
+import type { AuditEntry, Store, TestRun } from '../store/store.ts';
 import type { AddressThrottle, SignInThrottle } from '../access/throttle.ts';
 import type { SocketTokens } from '../access/socket-tokens.ts';
 import type { VisitorTokens } from '../access/visitor-tokens.ts';
@@ -42,6 +42,12 @@ export interface Services {
   readonly tools: ToolClient;
   /** The deliveries of events to webhooks. */
   readonly webhooks: { wake(): void; stop(graceMs: number): Promise<void> };
+  /** The runs of tests of assistants. */
+  readonly testRuns: {
+    wake(): void;
+    stop(): Promise<void>;
+    cancel(run: TestRun, audit: (before: TestRun, after: TestRun) => AuditEntry | undefined): Promise<TestRun | null>;
+  };
   readonly vault: Vault;
   readonly transcriptionTokens: SocketTokens;
   readonly callTokens: SocketTokens;

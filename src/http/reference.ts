@@ -135,6 +135,7 @@ const kinds: Readonly<Record<string, keyof typeof ids>> = {
   deliveries: 'delivery',
   visitors: 'visitor',
   tests: 'test',
+  'test-runs': 'run',
 };
 
 /** `info.description` of the OpenAPI document, in Markdown. */

@@ -72,7 +72,9 @@ async function drain({ services, edge, service, http, log, clock, supervisor }: 
   services.host.sockets.drain();
   services.host.calls.drain();
   services.host.feed.drain();
+  const runs = services.testRuns.stop();
   await services.host.turns.drain(limits.drainMs, sealGraceMs);
+  await runs;
   await edge.close(closeGraceMs);
   await services.webhooks.stop(attemptGraceMs);
   services.host.close();

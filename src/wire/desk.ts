@@ -29,6 +29,7 @@ export const MachineView = named(
       'workspace',
       'assistant',
       'release',
+      'run',
       'socket',
       'visitor',
     ]),

@@ -92,3 +92,93 @@ export const TestView = named(
 );
 export type TestView = Static<typeof TestView>;
 export const TestList = listOf('AssistantTestList', TestView);
+
+export const CreateTestRunBody = named(
+  'CreateTestRun',
+  Type.Object({
+    version: Type.Union([Type.Integer({ minimum: 1, maximum: limits.versionNumberMax }), Type.Literal('draft')]),
+    test_ids: Type.Optional(
+      Type.Array(Text(limits.nameCharactersMax), {
+        minItems: 1,
+        maxItems: limits.testsMax,
+        description: 'All tests of the assistant without it.',
+      }),
+    ),
+    repeat: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.testRepeatMax })),
+    replay: Type.Optional(
+      Type.Object(
+        { sessions: Type.Integer({ minimum: 1, maximum: limits.replaySessionsMax }) },
+        { description: 'Plays that many of the newest ended sessions again, instead of tests.' },
+      ),
+    ),
+  }),
+);
+export type CreateTestRunBody = Static<typeof CreateTestRunBody>;
+
+export const TestRunsQuery = Type.Object(recordsQuery('run'));
+
+const runStatuses = ['queued', 'running', 'passed', 'failed', 'cancelled', 'interrupted'] as const;
+const verdicts = ['passed', 'flaky', 'failed', 'error'] as const;
+const same = () => Strings(['same', 'different']);
+
+const run = {
+  id: Id('run'),
+  object: Type.Literal('test_run'),
+  version: Type.Union([Type.Integer(), Type.Literal('draft')]),
+  digest: Type.String({ description: 'The digest of the settings that are played.' }),
+  status: Strings(runStatuses),
+  created_at: UnixSeconds(),
+  started_at: Nullable(UnixSeconds()),
+  ended_at: Nullable(UnixSeconds()),
+  progress: Type.Object({ done: Type.Integer(), of: Type.Integer() }),
+  usage: Type.Object({ input_tokens: Type.Integer(), output_tokens: Type.Integer() }),
+  replay: Type.Boolean(),
+  counts: Nullable(
+    Type.Object(
+      { calls_different: Type.Integer(), ended_different: Type.Integer() },
+      { description: 'Conversations of a replay that differ; null before its end, and for tests.' },
+    ),
+  ),
+};
+
+const Call = Type.Object({
+  name: Type.String(),
+  arguments: Nullable(mapOf(Type.Unknown())),
+  status: Type.String(),
+  error: Nullable(Type.String()),
+});
+const Step = Type.Object({
+  message: Type.String(),
+  reply: Type.String(),
+  stop_reason: Nullable(Type.String()),
+  calls: Type.Array(Call),
+  failures: Type.Array(Type.Object({ expect: Type.String(), saw: Type.String() })),
+  judged: Type.Boolean({ description: 'Whether the model has judged the reply.' }),
+});
+const TestResultView = Type.Object({
+  test_id: Type.String(),
+  name: Type.String(),
+  verdict: Strings(verdicts),
+  repeats: Type.Array(Type.Object({ verdict: Strings(verdicts), steps: Type.Array(Step) })),
+});
+const ReplayResultView = Type.Object({
+  session_id: Type.String(),
+  messages: Type.Array(Type.Object({ message: Type.String(), stored: Type.String(), reply: Type.String() })),
+  calls: same(),
+  ended: same(),
+  characters: Type.Object({ stored: Type.Integer(), reply: Type.Integer() }),
+});
+
+export const TestRunView = named('TestRun', Type.Object(run));
+export type TestRunView = Static<typeof TestRunView>;
+export const TestRunList = listOf('TestRunList', TestRunView);
+export const TestRunWithResultsView = named(
+  'TestRunWithResults',
+  Type.Object({
+    ...run,
+    results: Type.Array(Type.Union([TestResultView, ReplayResultView]), {
+      description: 'Those that are done, in the order of the run.',
+    }),
+  }),
+);
+export type TestRunWithResultsView = Static<typeof TestRunWithResultsView>;

@@ -125,6 +125,9 @@ export class Scene {
     return `${path}/${(await this.post(path, scriptedTest)).id}`;
   }
 
+  /** The path of the runs of an assistant with a test. */
+  runs = async (): Promise<string> => (await this.test()).replace(/tests\/.*/, 'test-runs');
+
   /** A person who is signed in. */
   async person(): Promise<{ readonly id: string; readonly cookie: string; readonly signInId: string }> {
     const name = `person ${this.made.length}`;
@@ -229,6 +232,17 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
     async (scene) => at(await scene.test(), { repeat: 2 }),
   ],
   'DELETE /workspaces/{w}/assistants/{id}/tests/{test_id}': [['delete test'], async (scene) => at(await scene.test())],
+  'POST /workspaces/{w}/assistants/{id}/test-runs': [
+    ['create test_run'],
+    async (scene) => at(await scene.runs(), { version: 'draft' }),
+  ],
+  'DELETE /workspaces/{w}/assistants/{id}/test-runs/{run_id}': [
+    ['cancel test_run'],
+    async (scene) => {
+      const runs = await scene.runs();
+      return at(`${runs}/${(await scene.post(runs, { version: 'draft' })).id}`);
+    },
+  ],
   'POST /workspaces/{w}/assistants/{id}/rollback': [
     ['rollback assistant'],
     async (scene) => {

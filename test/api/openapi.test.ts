@@ -76,6 +76,10 @@ POST /console/api/workspaces/{w}/assistants/{id}/tests
 GET /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}
 PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}
 DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}
+GET /console/api/workspaces/{w}/assistants/{id}/test-runs
+POST /console/api/workspaces/{w}/assistants/{id}/test-runs
+GET /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}
+DELETE /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}
 GET /console/api/workspaces/{w}/assistants/{id}/link
 POST /console/api/workspaces/{w}/assistants/{id}/link/identity
 DELETE /console/api/workspaces/{w}/assistants/{id}/link/identity

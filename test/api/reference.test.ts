@@ -272,6 +272,10 @@ const story = [
     'GET /tests',
     'GET /tests/{test_id}',
     'PATCH /tests/{test_id}',
+    'POST /test-runs',
+    'DELETE /test-runs/{run_id}',
+    'GET /test-runs',
+    'GET /test-runs/{run_id}',
     'DELETE /tests/{test_id}',
   ].map((one) => one.replace(' ', ` ${inWorkspace}/assistants/{id}`)),
   ...[

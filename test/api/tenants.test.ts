@@ -116,6 +116,7 @@ const bodies: Readonly<Record<string, object>> = {
   'POST /console/api/workspaces/{w}/tools/{id}/test': { name: 'look' },
   'PATCH /console/api/workspaces/{w}/webhooks/{id}': { enabled: false },
   'POST /console/api/workspaces/{w}/assistants/{id}/tests': { name: 'taken over', steps: [{ message: 'Hi' }] },
+  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': { version: 'draft' },
   'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': { name: 'taken over' },
 };
 
@@ -158,6 +159,7 @@ const filled = (
     .replace('{turn_id}', turn)
     .replace('{delivery_id}', delivery)
     .replace('{test_id}', 'tst_none')
+    .replace('{run_id}', 'run_none')
     .replace('{n}', '1')
     .replace(/(\w+)\/\{id\}/, (_, kind: string) => `${kind}/${ids[kind]}`);
 };

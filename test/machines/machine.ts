@@ -8,6 +8,7 @@ import { callMachine } from '../../machines/call.ts';
 import { keyMachine } from '../../machines/key.ts';
 import { releaseMachine } from '../../machines/release.ts';
 import { replyMachine } from '../../machines/reply.ts';
+import { runMachine } from '../../machines/run.ts';
 import { sessionMachine } from '../../machines/session.ts';
 import { socketMachine } from '../../machines/socket.ts';
 import { turnMachine } from '../../machines/turn.ts';
@@ -19,6 +20,7 @@ import { callRows } from './call-rows.ts';
 import { keyRows } from './key-rows.ts';
 import { releaseRows } from './release-rows.ts';
 import { replyRows } from './reply-rows.ts';
+import { runRows } from './run-rows.ts';
 import { sessionRows } from './session-rows.ts';
 import { socketRows } from './socket-rows.ts';
 import { takenRows } from './taken-rows.ts';
@@ -49,6 +51,7 @@ export const machines: Record<string, { machine: AnyStateMachine; rows: readonly
   reply: { machine: replyMachine, rows: replyRows },
   visitor: { machine: visitorMachine, rows: visitorRows },
   release: { machine: releaseMachine, rows: releaseRows },
+  run: { machine: runMachine, rows: runRows },
 };
 
 /** A machine at rest. */

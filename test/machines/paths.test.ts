@@ -17,6 +17,7 @@ import { sessionMachine, type SessionContext, type SessionEvent } from '../../ma
 import { socketMachine, type SocketContext, type SocketEvent } from '../../machines/socket.ts';
 import { turnMachine, type TurnContext, type TurnEvent } from '../../machines/turn.ts';
 import { visitorMachine, type VisitorContext, type VisitorEvent } from '../../machines/visitor.ts';
+import { attemptsMax, runMachine, type RunContext, type RunEvent } from '../../machines/run.ts';
 import { workspaceMachine, type WorkspaceContext, type WorkspaceEvent } from '../../machines/workspace.ts';
 
 const early = 1_000_000;
@@ -145,6 +146,23 @@ const workspace: Walk<WorkspaceEvent, WorkspaceContext> = {
   invariants: {
     'it is full exactly while no slot is free': (state, { inFlight, max }) => (state === 'full') === inFlight >= max,
     'no slot is owed': (_, { inFlight }) => inFlight >= 0,
+  },
+};
+
+const run: Walk<RunEvent, RunContext> = {
+  machine: runMachine,
+  input: {},
+  events: [
+    { type: 'begin' },
+    { type: 'advance' },
+    { type: 'finish', passed: true },
+    { type: 'finish', passed: false },
+    { type: 'cancel' },
+    { type: 'interrupt' },
+  ],
+  invariants: {
+    'no more processes in a row begin it than may': (_, { attempts }) => attempts >= 0 && attempts <= attemptsMax,
+    'a run that waits was begun by nobody': (state, { attempts }) => state !== 'queued' || attempts === 0,
   },
 };
 
@@ -487,6 +505,7 @@ walk('session', session);
 walk('attendance', attendance);
 walk('key', key);
 walk('workspace', workspace);
+walk('run', run);
 walk('assistant', assistant);
 walk('release', release);
 walk('socket', socket);

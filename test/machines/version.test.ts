@@ -7,6 +7,7 @@ import { callKind } from '../../machines/call.ts';
 import { keyKind } from '../../machines/key.ts';
 import { releaseKind } from '../../machines/release.ts';
 import { replyKind } from '../../machines/reply.ts';
+import { runKind } from '../../machines/run.ts';
 import { sessionKind } from '../../machines/session.ts';
 import { migrated, versionAfter, type MachineKind, type Migration } from '../../machines/version.ts';
 import { socketKind } from '../../machines/socket.ts';
@@ -70,6 +71,7 @@ t.test('every machine has a kind, whose version follows from its migrations', as
     replyKind,
     visitorKind,
     releaseKind,
+    runKind,
   ];
   t.same(kinds.map(({ name }) => name).sort(), Object.keys(machines).sort());
   for (const kind of kinds) {

@@ -159,6 +159,10 @@ const bodies: Readonly<Record<Row['by'], Readonly<Record<string, Make | null>>>>
     'GET /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': null,
     'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': () => ({ repeat: 2 }),
     'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': nothing,
+    'GET /console/api/workspaces/{w}/assistants/{id}/test-runs': null,
+    'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': () => ({ version: 'draft' }),
+    'GET /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': null,
+    'DELETE /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/unpublish': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/disable': nothing,
     'POST /console/api/workspaces/{w}/assistants/{id}/enable': nothing,
@@ -268,6 +272,7 @@ function pathOf(route: Pick<Route, 'method' | 'path'>, world: RepeatWorld, time:
     )
     .replace('{delivery_id}', ids.deliveries)
     .replace('{test_id}', `tst_${time}`)
+    .replace('{run_id}', `run_${time}`)
     .replace('{n}', '1')
     .replace('{kind}', 'session')
     .replace('{file}', `nothing-${time}.js`)
@@ -326,6 +331,9 @@ const wanted: Readonly<Record<string, number>> = {
   'GET /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
   'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
   'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
+  'GET /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
+  'DELETE /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
+  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': 429,
   // The assistant has as many tests as it may.
   'POST /console/api/workspaces/{w}/assistants/{id}/tests': 422,
   // The workspace has as many webhooks as it may.

@@ -86,6 +86,7 @@ const kinds: Readonly<Record<string, keyof Ids>> = {
     visitors: 'session',
     // No tenant has a test: any id is one of nobody.
     tests: 'session',
+    runs: 'session',
   } as const),
   ...({ asst: 'assistant', ses: 'session', key: 'keyId', crd: 'credential', wks: 'workspace', tool: 'tool' } as const),
   ...({ whk: 'webhook', dlv: 'delivery' } as const),
@@ -136,6 +137,7 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
     body: ({ session }) => ({ name: 'taken over', from_session: session }),
     fields: { from_session: 'session' },
   },
+  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': { body: () => ({ version: 'draft' }) },
   'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/publish': { body: () => ({ note: 'taken over' }) },
   'POST /console/api/workspaces/{w}/keys': { body: () => ({ name: 'taken over' }) },

@@ -2,6 +2,7 @@
 import { ToolClient } from '../../src/assistant/tool-client.ts';
 import { pino } from 'pino';
 import { readConfig } from '../../src/base/config.ts';
+import { TestRuns } from '../../src/conversation/testing/runs.ts';
 import { Host } from '../../src/host.ts';
 import { limits } from '../../src/base/limits.ts';
 import { openMetrics } from '../../src/metrics/metrics.ts';
@@ -151,6 +152,7 @@ export class SimulatedHost {
       modelHealth: new ModelHealth(clock),
       tools,
       webhooks,
+      testRuns: new TestRuns(() => services, ids.secret()),
       ...rest,
       ...voiced,
     };

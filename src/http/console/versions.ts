@@ -26,7 +26,7 @@ import { mayHave } from './tools.ts';
 const unknown = () => new Failure('version_not_found');
 
 /** The assistant of the path; the first look at one from before versions existed stores its version 1. */
-async function reachVersioned(request: ConsoleRequest<unknown, unknown>): Promise<Assistant> {
+export async function reachVersioned(request: ConsoleRequest<unknown, unknown>): Promise<Assistant> {
   const { record } = await reachPathAssistant(request);
   if (!isUnversioned(record)) return record;
   await request.services.host.assistants.keepVersion(record);
@@ -130,7 +130,7 @@ async function released(
   return assistantReply(present(actor, new Failure('assistant_not_found')).record, request);
 }
 
-async function reachVersion(
+export async function reachVersion(
   { id, workspaceId }: Assistant,
   number: string,
   { services }: ConsoleRequest<unknown, unknown>,

@@ -23,6 +23,24 @@ const test = {
   updated_at: example.assistant.updated_at,
 };
 
+const unknownRun =
+  'An unknown run is 404 `route_not_found`, an unknown assistant 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.';
+
+const run = {
+  id: example.ids.run,
+  object: 'test_run',
+  version: 'draft',
+  digest: example.configured.draft.digest,
+  status: 'queued',
+  created_at: example.assistant.updated_at,
+  started_at: null,
+  ended_at: null,
+  progress: { done: 0, of: 1 },
+  usage: { input_tokens: 0, output_tokens: 0 },
+  replay: false,
+  counts: null,
+};
+
 export const testEntries: Readonly<Record<string, OperationEntry>> = {
   [`GET ${one}/tests`]: {
     does: 'Returns the tests of an assistant, newest first. `limit` and `after` page through the list.',
@@ -50,5 +68,29 @@ export const testEntries: Readonly<Record<string, OperationEntry>> = {
     does: 'Deletes a test. Results of earlier runs stay.',
     repeat: 'A repeat is 404 `route_not_found`.',
     surprises: unknown,
+  },
+  [`GET ${one}/test-runs`]: {
+    does: 'Returns the runs of an assistant without their results, newest first: those that have not ended, and the last 20. `limit` and `after` page through the list.',
+    surprises: 'An unknown assistant is 404 `assistant_not_found`, an unknown workspace 404 `route_not_found`.',
+    query: { limit: 10 },
+    answer: listOf(run),
+  },
+  [`POST ${one}/test-runs`]: {
+    does: 'Plays the tests of the assistant, or those of `test_ids`, on a version or the draft as it is now; `repeat` replaces the repetitions of each test. With `replay` it sends the messages of the newest ended sessions again and sets both replies side by side. No tool is ever called, no webhook is sent and no usage is counted. Runs of one assistant follow each other.',
+    repeat: 'A repeat queues another run.',
+    surprises: `Ten runs wait at most: beyond that 429 \`rate_limited\`. An assistant without tests is 422 \`tests\`. An unknown version is 404 \`version_not_found\`. ${unknown}`,
+    body: { version: 'draft' },
+    answer: { ...run, results: [] },
+  },
+  [`GET ${one}/test-runs/{run_id}`]: {
+    does: 'Returns a run with the results that are done. A test is `passed` if all its repetitions pass, `flaky` if some do, `failed` if none does, and `error` if a provider failed; a run is `passed` only if every test is. Long texts are shortened.',
+    surprises: unknownRun,
+    answer: { ...run, results: [] },
+  },
+  [`DELETE ${one}/test-runs/{run_id}`]: {
+    does: 'Cancels a run. One that has ended stays as it is.',
+    repeat: 'A repeat changes nothing and returns the run.',
+    surprises: unknownRun,
+    answer: { ...run, status: 'cancelled', ended_at: example.assistant.updated_at, results: [] },
   },
 };

@@ -1,4 +1,5 @@
 /** The console's API of tests of assistants (contract 21). */
+import * as runs from '../console/test-runs.ts';
 import * as tests from '../console/tests.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../wire/wire.ts';
@@ -34,6 +35,28 @@ export const testRoutes: readonly Route[] = [
   operator('DELETE', `${path}/tests/{test_id}`, 'assistants.write', tests.deleteTest, {
     summary: 'Deletes a test.',
     success: nothingLeft,
+    errors: unknown,
+  }),
+  operator('GET', `${path}/test-runs`, 'assistants.read', runs.listTestRuns, {
+    summary: 'Lists the runs of tests of an assistant.',
+    query: wire.TestRunsQuery,
+    success: json(wire.TestRunList, 'A page of runs.'),
+    errors: unknown,
+  }),
+  operator('POST', `${path}/test-runs`, 'assistants.write', runs.createTestRun, {
+    summary: 'Runs tests, or plays stored conversations again.',
+    body: wire.CreateTestRunBody,
+    success: json(wire.TestRunWithResultsView, 'The run, which waits or begins.', 202, ['Location']),
+    errors: [...unknown, 'version_not_found', 'rate_limited'],
+  }),
+  operator('GET', `${path}/test-runs/{run_id}`, 'assistants.read', runs.getTestRun, {
+    summary: 'Fetches a run with its results.',
+    success: json(wire.TestRunWithResultsView, 'The run.'),
+    errors: unknown,
+  }),
+  operator('DELETE', `${path}/test-runs/{run_id}`, 'assistants.write', runs.cancelTestRun, {
+    summary: 'Cancels a run.',
+    success: json(wire.TestRunWithResultsView, 'The run.'),
     errors: unknown,
   }),
 ];

@@ -146,9 +146,16 @@ export interface TestResult {
 
 const placeDigits = 4;
 
+/**
+ * The beginning of the keys of a run's results. The prefix of the run's own id is left out: a store keeps the order of
+ * keys of at most 64 characters.
+ */
+export const resultsBegin = (run: { readonly id: string; readonly assistantId: string }): string =>
+  `${run.assistantId}_${ownIdOf(run).replace(/^run_/, '')}_`;
+
 /** The key of a run's result, by its place. */
-export const resultKey = (runKey: string, place: number): string =>
-  `${runKey}_${String(place).padStart(placeDigits, '0')}`;
+export const resultKey = (run: Parameters<typeof resultsBegin>[0], place: number): string =>
+  `${resultsBegin(run)}${String(place).padStart(placeDigits, '0')}`;
 
 /**
  * The runs of an assistant that have not ended. The queues of all workspaces are in one list, so that each process finds

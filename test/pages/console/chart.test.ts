@@ -98,6 +98,7 @@ const contexts: Readonly<Record<ActorKind, readonly object[]>> = {
     { current: 2, candidate: null },
     { current: 2, candidate: 3 },
   ],
+  run: [{ attempts: 0 }, { attempts: 1 }, { attempts: 3 }],
   socket: [{ tokenUntil: 9e15, expiresAt: null, reason: null }],
   visitor: [
     { clockUntil: 9e15, refusal: null },

@@ -186,6 +186,10 @@ const cases: Readonly<Record<string, readonly (readonly [when: string | null, ma
     ['of the current version', ({ context }) => ({ type: 'rollout', version: currentIn(context) })],
     ['of the candidate', ({ context }) => ({ type: 'rollout', version: candidateIn(context) })],
   ],
+  'run finish': [
+    ['every part has passed', () => ({ type: 'finish', passed: true })],
+    ['a part has not passed', () => ({ type: 'finish', passed: false })],
+  ],
   'socket open': [
     [null, (_, at) => ({ type: 'open', at, refusal: null })],
     ['the assistant is disabled', (_, at) => ({ type: 'open', at, refusal: 'assistant_disabled' })],

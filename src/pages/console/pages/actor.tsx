@@ -57,6 +57,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   workspace: 'Workspace',
   assistant: 'Assistant',
   release: 'Release',
+  run: 'Test run',
   socket: 'Socket',
   visitor: 'Visitor',
   attendance: 'Attendance',

@@ -28,6 +28,7 @@ const names: Readonly<Record<ActorKind, string>> = {
   workspace: 'Workspace',
   assistant: 'Assistants',
   release: 'Releases',
+  run: 'Test runs',
   socket: 'Sockets',
   visitor: 'Visitors',
   attendance: 'Attendances',
