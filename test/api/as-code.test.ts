@@ -1,6 +1,10 @@
 /** `parley pull` and `parley apply` at a server (contract 20). */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { run } from '../cli/support.ts';
 import { openWorkspace, type House } from './house.ts';
@@ -307,6 +311,62 @@ t.test('tests are files too: applied with their assistant, and in conflict where
     await writeFile(join(folder, 'tests/new.yaml'), wrong);
     t.match(await cli(house, 'apply', folder), { code: 1, stderr: expected }, wrong);
   }
+});
+
+/** A way to the server on which `edit` runs before the first request of the given method and path is passed on. */
+async function interrupted(t: Test, house: House, first: RegExp, edit: () => Promise<unknown>): Promise<House> {
+  let isEdited = false;
+  const proxy = createServer((request, response) => {
+    void (async () => {
+      if (!isEdited && first.test(`${request.method} ${request.url}`)) {
+        isEdited = true;
+        await edit();
+      }
+      const { authorization, 'if-match': tag } = request.headers;
+      const headers = {
+        authorization: authorization!,
+        'content-type': 'application/json',
+        ...(tag !== undefined && { 'if-match': tag }),
+      };
+      const body = request.method === 'GET' ? {} : { body: await text(request) };
+      const answer = await fetch(house.url + request.url!, { method: request.method!, headers, ...body });
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    })();
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  t.teardown(() => proxy.close());
+  return { ...house, url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+}
+
+t.test('an edit between the plan and its writes is kept, whatever it is of', async (t) => {
+  const { house, folder } = await pulled(t);
+  const { id } = await assistantNamed(house, 'Support');
+  const [tool] = (await call(house, 'GET', '/tools')).data;
+  const list = `/assistants/${id}/tests`;
+  const [test] = (await call(house, 'GET', list)).data;
+  const overtaken = { code: 3, stderr: /was changed by somebody else meanwhile and is left as it is/ };
+
+  await edit(folder, prompt, () => 'Ours');
+  const greets = () => call(house, 'PATCH', `/assistants/${id}`, { greeting: 'Theirs' });
+  t.match(await cli(await interrupted(t, house, /^PATCH .*\/assistants\//, greets), 'apply', folder), overtaken);
+  t.match(await assistantNamed(house, 'Support'), { greeting: 'Theirs', model: { system_prompt: oddPrompt } });
+  t.match(await cli(house, 'apply', folder, '--force'), { code: 0 });
+
+  await edit(folder, orders, (before) => before.replace('calls_per_minute: 7', 'calls_per_minute: 9'));
+  const bounds = () => call(house, 'PATCH', `/tools/${tool.id}`, { timeout_seconds: 5 });
+  t.match(await cli(await interrupted(t, house, /^PATCH .*\/tools\//, bounds), 'apply', folder), overtaken);
+  t.match((await call(house, 'GET', '/tools')).data, [{ calls_per_minute: 7, timeout_seconds: 5 }]);
+  t.match(await cli(house, 'apply', folder, '--force'), { code: 0 });
+
+  await edit(folder, order, (before) => before.replace('repeat: 2', 'repeat: 3'));
+  const repeats = () => call(house, 'PATCH', `${list}/${test.id}`, { repeat: 7 });
+  t.match(await cli(await interrupted(t, house, /^GET .*\/tests\/tst_/, repeats), 'apply', folder), overtaken);
+  t.match((await call(house, 'GET', list)).data, [{ repeat: 7 }]);
+  t.match(await cli(house, 'apply', folder, '--force'), { code: 0 });
+
+  const late = () => call(house, 'PATCH', `/assistants/${id}`, { greeting: 'Later' });
+  t.match(await cli(await interrupted(t, house, /\/publish$/, late), 'apply', folder, '--publish'), overtaken);
+  t.match(await assistantNamed(house, 'Support'), { greeting: 'Later', version: null }, 'nor is it published unseen');
 });
 
 t.test('two applies that create the same at once leave one of each', async (t) => {

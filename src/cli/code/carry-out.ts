@@ -201,7 +201,7 @@ async function settle(
   plan: Plan,
   publish: boolean,
   target: Target,
-  overtaken: readonly string[],
+  overtaken: string[],
 ): Promise<Pick<CarriedOut, 'published' | 'digests'>> {
   const { client, workspace, folder } = target;
   const after = planOf(folder.files, (await readWorkspace(target)).installation, { force: true, publish });
@@ -220,7 +220,7 @@ async function settle(
     const { file, stored } = step;
     if (!step.publish || step.outcome !== 'same' || !isDone.has(file.name) || overtaken.includes(file.name)) continue;
     if (file.settings.tools.some(isOfOthers)) continue;
-    await isApplied(file.path, target, async () => {
+    const wasPublished = await isApplied(file.path, target, async () => {
       await client.post<ConsoleAssistantView>(
         `${workspace}/assistants/${segment(stored!.id)}/publish`,
         {},
@@ -229,6 +229,7 @@ async function settle(
       );
       published.push(file.name);
     });
+    if (!wasPublished) overtaken.push(file.name);
   }
   return { digests, published };
 }
