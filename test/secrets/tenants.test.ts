@@ -131,6 +131,8 @@ const bodies: Readonly<Record<string, { body: (ids: Ids) => object; fields?: Rea
   'PATCH /console/api/workspaces/{w}': { body: () => ({ name: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants': { body: modelOf, fields: modelFields },
   'PATCH /console/api/workspaces/{w}/assistants/{id}': { body: modelOf, fields: modelFields },
+  'POST /sessions/{id}/ask': { body: () => ({ reason: 'taken over' }) },
+  'POST /console/api/workspaces/{w}/sessions/{id}/messages': { body: () => ({ text: 'taken over' }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/rollback': { body: () => ({ version: 1 }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/rollout': { body: () => ({ version: 'draft', percent: 50 }) },
   'POST /console/api/workspaces/{w}/assistants/{id}/tests': {
