@@ -89,7 +89,7 @@ export const runMachine = setup({
       },
     },
     running: {
-      description: 'A process plays it.',
+      description: 'Its parts are played.',
       on: {
         begin: [{ guard: 'isStuck', ...ended('interrupted') }, { actions: ['count', 'begun'] }],
         advance: { actions: ['clear', 'advanced'] },

@@ -240,6 +240,9 @@ export const acts: Readonly<Record<string, readonly [rows: readonly string[], ac
     ['cancel test_run'],
     async (scene) => {
       const runs = await scene.runs();
+      // A run that does not end by itself.
+      const model = { provider: 'synthetic', name: 'tokens=9,hang_at=2' };
+      await scene.house.console(runs.replace('/test-runs', ''), { method: 'PATCH', body: { model } });
       return at(`${runs}/${(await scene.post(runs, { version: 'draft' })).id}`);
     },
   ],
