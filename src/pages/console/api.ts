@@ -4,7 +4,7 @@ import { onWake } from '../../client/wake.ts';
 import { after, now } from './clock.ts';
 import { forgetPerson, isLocked, whenSignedIn } from './person.ts';
 
-const base = '/console/api';
+export const base = '/console/api';
 
 /**
  * Milliseconds until a read without a response head counts as a dead connection. A write has no such limit: a turn of a

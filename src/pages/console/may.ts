@@ -10,6 +10,7 @@ export function may(permission: Permission): boolean {
 /** The operation that each page needs, by its first part in the address. */
 const pages: Readonly<Record<string, Permission>> = {
   live: 'live.read',
+  desk: 'desk.work',
   assistants: 'assistants.read',
   tools: 'tools.read',
   keys: 'keys.read',

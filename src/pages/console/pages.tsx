@@ -12,7 +12,7 @@ import { firstWorkspace, readWorkspaces, workspaces } from './workspaces.ts';
 type Lot = Readonly<Record<string, FunctionComponent<never>>>;
 
 const lots = {
-  desk: (): Promise<Lot> => import('./pages/desk.ts'),
+  forms: (): Promise<Lot> => import('./pages/forms.ts'),
   charts: (): Promise<Lot> => import('./pages/charts.ts'),
 };
 type LotName = keyof typeof lots;
@@ -20,13 +20,14 @@ type LotName = keyof typeof lots;
 /** Path and name of the list, and the name of one item, by the first part of the path in a workspace. */
 const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string, one?: string]>> = {
   live: ['charts', 'live', 'actor'],
-  assistants: ['desk', 'assistants', 'assistant'],
-  tools: ['desk', 'tools', 'tool'],
-  keys: ['desk', 'keys', 'key'],
-  webhooks: ['desk', 'webhooks', 'webhook'],
-  sessions: ['desk', 'sessions', 'session'],
-  credentials: ['desk', 'credentials'],
-  usage: ['desk', 'usage'],
+  assistants: ['forms', 'assistants', 'assistant'],
+  tools: ['forms', 'tools', 'tool'],
+  keys: ['forms', 'keys', 'key'],
+  webhooks: ['forms', 'webhooks', 'webhook'],
+  sessions: ['forms', 'sessions', 'session'],
+  credentials: ['forms', 'credentials'],
+  desk: ['forms', 'desk'],
+  usage: ['forms', 'usage'],
 };
 
 /** The pages below one item: the name of the list, and of one of it by its number. */
@@ -42,7 +43,7 @@ const isId = (text: string): boolean => /^[A-Za-z0-9_-]{1,80}$/.test(text);
 function named(parts: readonly string[]): { readonly lot: LotName; readonly name: string } | null {
   const [first = '', second = '', third] = parts;
   if (!first.startsWith('wks_'))
-    return parts.length === 1 && ofInstallation.includes(first) ? { lot: 'desk', name: first } : null;
+    return parts.length === 1 && ofInstallation.includes(first) ? { lot: 'forms', name: first } : null;
   if (parts.length > 3 && Object.hasOwn(below, second)) return namedBelow(parts);
   const found = Object.hasOwn(ofWorkspace, second) ? ofWorkspace[second] : undefined;
   const name = third === undefined ? found?.[1] : found?.[2];
@@ -56,8 +57,8 @@ function namedBelow(parts: readonly string[]): { readonly lot: LotName; readonly
   const found = Object.hasOwn(below[kind!]!, list) ? below[kind!]![list] : undefined;
   if (found === undefined || parts.length > 5 || !parts.every(isId)) return null;
   const [listPage, onePage] = found;
-  if (number === undefined) return { lot: 'desk', name: listPage };
-  return /^[1-9]\d{0,8}$/.test(number) ? { lot: 'desk', name: onePage } : null;
+  if (number === undefined) return { lot: 'forms', name: listPage };
+  return /^[1-9]\d{0,8}$/.test(number) ? { lot: 'forms', name: onePage } : null;
 }
 
 const id = /^[A-Za-z0-9_-]{1,80}$/;

@@ -28,6 +28,7 @@ export type Usage = Static<typeof wire.UsageView>;
 export type Session = Static<typeof wire.SessionView>;
 export type ListedSession = Session & { readonly first_words?: string | null };
 export type ConsoleSession = Static<typeof wire.ConsoleSessionView>;
+export type DeskSession = Static<typeof wire.DeskSessionList>['data'][number];
 export type Erasure = wire.ErasureView;
 export type Key = wire.KeyView;
 export type CreatedKey = wire.CreatedKeyView;

@@ -17,6 +17,7 @@ import { plots } from './plots.ts';
 import { signingIn } from './sign-in.ts';
 import { theTools } from './tools.ts';
 import { turns } from './turns.ts';
+import { theDesk } from './desk.ts';
 import { theWebhooks } from './webhooks.ts';
 
 t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
@@ -31,6 +32,7 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test("a link's secret is made, shown once, rotated and removed", (t) => theIdentity(t, console));
   await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));
   await t.test('tools are added, tried and removed', (t) => theTools(t, console));
+  await t.test('a person attends a session at the desk', (t) => theDesk(t, console));
   await t.test('webhooks are created, delivered to and deleted', (t) => theWebhooks(t, console));
   await t.test('live lists show sessions that arrive', (t) => liveLists(t, console));
   await t.test('the live page stays usable with crowds of actors', (t) => crowds(t, console));

@@ -49,7 +49,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
       `${w}/sessions/${full.ended.id}`,
     ],
     ...['load', 'workspaces', 'people', 'audit', 'audit?by=nobody', 'sign-in'],
-    ...['live', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage', 'webhooks'].map(
+    ...['live', 'desk', 'assistants', 'keys', 'sessions', 'tools', 'credentials', 'usage', 'webhooks'].map(
       (name) => `${bare}/${name}`,
     ),
   ];

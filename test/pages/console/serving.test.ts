@@ -181,18 +181,18 @@ async function sizes(t: Test, house: House, text: string): Promise<void> {
     t.ok(all.size > 0, name);
     return packed([...all].filter(([path]) => !first.has(path)).map(([, bytes]) => bytes));
   };
-  const desk = await reached(
+  const forms = await reached(
     house,
-    lazy.filter((path) => path.includes('/desk-')),
+    lazy.filter((path) => path.includes('/forms-')),
   );
-  const plots = [...desk.values()].flatMap((bytes) =>
+  const plots = [...forms.values()].flatMap((bytes) =>
     [...bytes.toString().matchAll(/import\("\.\/(uPlot[\w.-]+\.js)"\)/g)].map(([, name]) => `/console/assets/${name}`),
   );
   const measured = {
     first: packed(first.values()),
     style: packed([style.bytes]),
     charts: await opened('charts'),
-    desk: await opened('desk'),
+    forms: await opened('forms'),
     plots: packed((await reached(house, plots)).values()),
   };
   t.comment(JSON.stringify(measured));

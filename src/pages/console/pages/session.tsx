@@ -9,6 +9,7 @@ import { may } from '../may.ts';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { Erase, Erased } from '../parts/erasing.tsx';
+import { Attend, useEvents } from '../parts/attend.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk, type Talk } from '../parts/talk.tsx';
 import { Waiting } from '../parts/tool-calls.tsx';
@@ -18,7 +19,7 @@ import { verifiedFact } from '../parts/verified.tsx';
 import { versionFact } from '../parts/version-fact.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
-import type { Assistant, ConsoleSession, Erasure } from '../types.ts';
+import type { Assistant, ConsoleSession, Erasure, FeedMessage } from '../types.ts';
 
 export default function SessionPage() {
   const id = segments.value[2]!;
@@ -28,11 +29,14 @@ export default function SessionPage() {
   const assistant = useRead<Assistant>(
     session === undefined ? null : `${apiWorkspace()}/assistants/${session.assistant_id}`,
   ).value;
+  const [heard, setHeard] = useState(0);
+  const isAttended = session?.status === 'open' && session.attendance.state !== 'assistant';
+  useEvents(path, isAttended, () => void refresh(path).then(() => setHeard((times) => times + 1)));
   const moved = useMoved(id, path);
   const talk = useTalk(
     session === undefined ? null : path,
     session?.active_turn_id ?? null,
-    `${session?.status} ${session?.active_turn_id ? '' : moved}`,
+    `${session?.status} ${session?.active_turn_id ? '' : `${moved} ${heard}`}`,
   );
   if (erasure?.of === path) return <Erased receipt={erasure.receipt} />;
   if (session === undefined)
@@ -90,6 +94,14 @@ export default function SessionPage() {
           answered={() => void refresh(path)}
         />
       </section>
+      {may('desk.work') && (
+        <Attend
+          key={id}
+          session={session}
+          path={path}
+          done={() => void refresh(path).then(() => setHeard((times) => times + 1))}
+        />
+      )}
     </>
   );
 }
@@ -108,7 +120,7 @@ function useMoved(id: string, path: string): number {
   const [times, setTimes] = useState(0);
   useEffect(() => {
     let cancel: (() => void) | null = null;
-    const stop = watch({ workspace: workspaceId.value!, kind: 'session', id }, (messages) => {
+    const receive = (messages: readonly FeedMessage[]) => {
       const moved = messages.some(
         (message) =>
           message.type === 'actors' ||
@@ -120,10 +132,11 @@ function useMoved(id: string, path: string): number {
         cancel = null;
         void refresh(path).then(() => setTimes((count) => count + 1));
       });
-    });
+    };
+    const stops = ['session', 'attendance'].map((kind) => watch({ workspace: workspaceId.value!, kind, id }, receive));
     return () => {
       cancel?.();
-      stop();
+      for (const stop of stops) stop();
     };
   }, [id]);
   return times;

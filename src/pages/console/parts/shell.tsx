@@ -13,6 +13,7 @@ import { Failure } from './failure.tsx';
 
 const ofWorkspace = [
   ['live', 'Live'],
+  ['desk', 'Desk'],
   ['assistants', 'Assistants'],
   ['tools', 'Tools'],
   ['keys', 'Keys'],

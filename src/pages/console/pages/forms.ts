@@ -3,6 +3,7 @@ export { default as assistant } from './assistant.tsx';
 export { default as assistants } from './assistants.tsx';
 export { default as audit } from './audit.tsx';
 export { default as credentials } from './credentials.tsx';
+export { default as desk } from './desk.tsx';
 export { default as key } from './key.tsx';
 export { default as keys } from './keys.tsx';
 export { default as load } from './load.tsx';

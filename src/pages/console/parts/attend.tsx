@@ -1,0 +1,140 @@
+/** A person answers the visitor of a session: takes it, writes, and gives it back to the assistant or to the desk. */
+import { useEffect, useState } from 'preact/hooks';
+import { newIdempotencyKey } from '../../../client/clock.ts';
+import { ask, base } from '../api.ts';
+import type { ApiFailure } from '../api.ts';
+import { drawnFor } from '../person.ts';
+import type { ConsoleSession } from '../types.ts';
+import { caught, Failure } from './failure.tsx';
+
+interface Options {
+  readonly session: ConsoleSession;
+  /** The session's path in the API. */
+  readonly path: string;
+  /** Called once the server has stored a change. */
+  readonly done: () => void;
+}
+
+/** The events of a session after which it is read again. */
+const events = ['message.created', 'turn.started', 'turn.ended', 'attendance.changed', 'session.ended'];
+
+/** Calls `moved` for each event of the session at `path` while `on`; the browser opens a lost stream again by itself. */
+export function useEvents(path: string, on: boolean, moved: () => void): void {
+  useEffect(() => {
+    if (!on) return;
+    const source = new EventSource(`${base}${path}/events`);
+    for (const name of events) source.addEventListener(name, moved);
+    source.addEventListener('session.ended', () => source.close());
+    return () => source.close();
+  }, [path, on]);
+}
+
+/** Texts that were typed and not sent, by session, for as long as the page is open. */
+const drafts = new Map<string, string>();
+
+export function Attend({ session: { id, status, attendance }, path, done }: Options) {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [text, setText] = useState(drafts.get(id) ?? '');
+  const [key, setKey] = useState(newIdempotencyKey);
+  const write = (value: string) => {
+    drafts.set(id, value);
+    setText(value);
+    // A repeat of the same text after a lost answer is stored once; another text is another message.
+    setKey(newIdempotencyKey());
+  };
+  const post = async (verb: string, options: object = {}): Promise<boolean> => {
+    if (busy) return false;
+    setBusy(true);
+    setFailure(null);
+    try {
+      await ask(`${path}/${verb}`, { method: 'POST', ...options });
+      return true;
+    } catch (error) {
+      setFailure(caught(error));
+      return false;
+    } finally {
+      setBusy(false);
+      done();
+    }
+  };
+  const say = async (event: Event) => {
+    event.preventDefault();
+    if (text.trim() === '') return;
+    if (await post('messages', { body: { text }, headers: { 'idempotency-key': key } })) write('');
+  };
+  if (status !== 'open') return null;
+  const isMine = attendance.state === 'person' && attendance.person?.name === drawnFor.value?.name;
+  return (
+    <section class="attend" aria-label="Desk">
+      <p role="status" class="note">
+        {attendance.state === 'person'
+          ? isMine
+            ? 'You have this conversation. The assistant is silent.'
+            : `${attendance.person?.name ?? 'A person'} has this conversation.`
+          : attendance.state === 'waiting'
+            ? 'The visitor waits for a person.'
+            : 'The assistant answers.'}
+      </p>
+      <Failure failure={failure} />
+      {isMine && <Reply text={text} change={write} say={(event) => void say(event)} busy={busy} />}
+      <p class="acts">
+        {isMine ? (
+          <>
+            <button type="button" disabled={busy} onClick={() => void post('return')}>
+              Return to the assistant
+            </button>
+            <button type="button" disabled={busy} onClick={() => void post('release')}>
+              Leave to another person
+            </button>
+          </>
+        ) : (
+          attendance.state !== 'person' && (
+            <button
+              type="button"
+              class={attendance.state === 'waiting' ? 'primary' : undefined}
+              disabled={busy}
+              onClick={() => void post('take')}
+            >
+              Take the conversation
+            </button>
+          )
+        )}
+      </p>
+    </section>
+  );
+}
+
+interface ReplyOptions {
+  readonly text: string;
+  readonly change: (text: string) => void;
+  readonly say: (event: Event) => void;
+  readonly busy: boolean;
+}
+
+function Reply({ text, change, say, busy }: ReplyOptions) {
+  const keys = (event: KeyboardEvent) => {
+    // The Enter that ends a word of an input method belongs to that method; Safari marks it only by its key code.
+    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229) say(event);
+  };
+  return (
+    <form class="say" onSubmit={say}>
+      <label>
+        <span class="visually-hidden">Message to the visitor</span>
+        <textarea
+          rows={2}
+          value={text}
+          placeholder="Message to the visitor"
+          onInput={(event) => change(event.currentTarget.value)}
+          onKeyDown={keys}
+          maxLength={8000}
+        />
+      </label>
+      <span class="acts">
+        <button type="submit" class="primary" disabled={text.trim() === '' || busy}>
+          Send
+        </button>
+      </span>
+    </form>
+  );
+}
