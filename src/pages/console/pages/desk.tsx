@@ -24,8 +24,10 @@ const [rereadMs, silentMs] = [200, 15_000];
 
 export default function Desk() {
   const list = useList<DeskSession>(`${apiWorkspace()}/desk`);
-  const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
+  const { items: assistants, again: readAssistants } = useList<Assistant>(`${apiWorkspace()}/assistants`);
   useFollowed(list.again);
+  const unknown = list.items.find(({ assistant_id: id }) => assistants.every((one) => one.id !== id))?.assistant_id;
+  useEffect(() => void (unknown !== undefined && readAssistants()), [unknown]);
   const waiting = list.items.filter(({ attendance }) => attendance.state === 'waiting');
   useChime(list.begun ? waiting.map(({ id }) => id) : null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);

@@ -99,6 +99,7 @@ export default function SessionPage() {
           key={id}
           session={session}
           path={path}
+          shown={talk.messages.length}
           done={() => void refresh(path).then(() => setHeard((times) => times + 1))}
         />
       )}

@@ -1,5 +1,5 @@
 /** A person answers the visitor of a session: takes it, writes, and gives it back to the assistant or to the desk. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../../../client/clock.ts';
 import { ask, base } from '../api.ts';
 import type { ApiFailure } from '../api.ts';
@@ -11,6 +11,8 @@ interface Options {
   readonly session: ConsoleSession;
   /** The session's path in the API. */
   readonly path: string;
+  /** Number of messages that are shown. */
+  readonly shown: number;
   /** Called once the server has stored a change. */
   readonly done: () => void;
 }
@@ -32,7 +34,7 @@ export function useEvents(path: string, on: boolean, moved: () => void): void {
 /** Texts that were typed and not sent, by session, for as long as the page is open. */
 const drafts = new Map<string, string>();
 
-export function Attend({ session: { id, status, attendance }, path, done }: Options) {
+export function Attend({ session: { id, status, attendance }, path, shown, done }: Options) {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [busy, setBusy] = useState(false);
   const [text, setText] = useState(drafts.get(id) ?? '');
@@ -63,45 +65,51 @@ export function Attend({ session: { id, status, attendance }, path, done }: Opti
     if (text.trim() === '') return;
     if (await post('messages', { body: { text }, headers: { 'idempotency-key': key } })) write('');
   };
-  if (status !== 'open') return null;
   const isMine = attendance.state === 'person' && attendance.person?.name === drawnFor.value?.name;
+  const end = useRef<HTMLDivElement>(null);
+  // The newest message stays in sight of the person who answers.
+  useEffect(() => void (isMine && end.current?.scrollIntoView({ block: 'end' })), [isMine, shown]);
+  if (status !== 'open') return null;
   return (
-    <section class="attend" aria-label="Desk">
-      <p role="status" class="note">
-        {attendance.state === 'person'
-          ? isMine
-            ? 'You have this conversation. The assistant is silent.'
-            : `${attendance.person?.name ?? 'A person'} has this conversation.`
-          : attendance.state === 'waiting'
-            ? 'The visitor waits for a person.'
-            : 'The assistant answers.'}
-      </p>
-      <Failure failure={failure} />
-      {isMine && <Reply text={text} change={write} say={(event) => void say(event)} busy={busy} />}
-      <p class="acts">
-        {isMine ? (
-          <>
-            <button type="button" disabled={busy} onClick={() => void post('return')}>
-              Return to the assistant
-            </button>
-            <button type="button" disabled={busy} onClick={() => void post('release')}>
-              Leave to another person
-            </button>
-          </>
-        ) : (
-          attendance.state !== 'person' && (
-            <button
-              type="button"
-              class={attendance.state === 'waiting' ? 'primary' : undefined}
-              disabled={busy}
-              onClick={() => void post('take')}
-            >
-              Take the conversation
-            </button>
-          )
-        )}
-      </p>
-    </section>
+    <>
+      <div class="attend-end" ref={end} />
+      <section class="attend" aria-label="Desk">
+        <p role="status" class="note">
+          {attendance.state === 'person'
+            ? isMine
+              ? 'You have this conversation. The assistant is silent.'
+              : `${attendance.person?.name ?? 'A person'} has this conversation.`
+            : attendance.state === 'waiting'
+              ? 'The visitor waits for a person.'
+              : 'The assistant answers.'}
+        </p>
+        <Failure failure={failure} />
+        {isMine && <Reply text={text} change={write} say={(event) => void say(event)} busy={busy} />}
+        <p class="acts">
+          {isMine ? (
+            <>
+              <button type="button" disabled={busy} onClick={() => void post('return')}>
+                Return to the assistant
+              </button>
+              <button type="button" disabled={busy} onClick={() => void post('release')}>
+                Leave to another person
+              </button>
+            </>
+          ) : (
+            attendance.state !== 'person' && (
+              <button
+                type="button"
+                class={attendance.state === 'waiting' ? 'primary' : undefined}
+                disabled={busy}
+                onClick={() => void post('take')}
+              >
+                Take the conversation
+              </button>
+            )
+          )}
+        </p>
+      </section>
+    </>
   );
 }
 
