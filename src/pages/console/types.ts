@@ -5,6 +5,7 @@ import type * as wire from '../../wire/wire.ts';
 
 export type Workspace = wire.WorkspaceView;
 export type Assistant = wire.ConsoleAssistantView;
+export type Candidate = NonNullable<Assistant['candidate']>;
 export type Version = wire.VersionView;
 export type VersionWithConfig = Static<typeof wire.VersionWithConfigView>;
 export type VersionChange = wire.VersionChangesView['data'][number];

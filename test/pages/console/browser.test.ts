@@ -14,6 +14,7 @@ import { navigation } from './navigation.ts';
 import { everyPage } from './pages.ts';
 import { people } from './people.ts';
 import { plots } from './plots.ts';
+import { theRollouts } from './rollouts.ts';
 import { signingIn } from './sign-in.ts';
 import { theTools } from './tools.ts';
 import { turns } from './turns.ts';
@@ -29,6 +30,7 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('turns appear on the page while they run', (t) => turns(t, console));
   await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
   await t.test("an assistant's page publishes changes of its draft", (t) => theReleases(t, console));
+  await t.test('versions are rolled out, halted and promoted', (t) => theRollouts(t, console));
   await t.test("a link's secret is made, shown once, rotated and removed", (t) => theIdentity(t, console));
   await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));
   await t.test('tools are added, tried and removed', (t) => theTools(t, console));

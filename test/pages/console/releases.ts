@@ -235,18 +235,18 @@ async function rollBack(t: Test, page: Page, console: Console): Promise<void> {
   await page.goto(url(house.workspaceId, 'assistants', id, 'versions'));
   await button(page, 'Roll back').click();
   await dialog(page).getByText('New conversations get the version that was current before at once').waitFor();
-  await dialog(page).getByText('Open conversations').waitFor();
+  await dialog(page).getByText('stay on it until they end').waitFor();
   t.same(await findings(page, 'not contrast'), []);
   await dialog(page).getByRole('button', { name: 'Roll back' }).click();
   const row = page.getByRole('table', { name: 'Versions' }).getByRole('row').filter({ hasText: 'Version 1' });
   await row.getByText('current').waitFor();
   t.match((await house.console(path)).json, { version: 1, greeting: 'Good day' }, 'the draft stays');
   await page.goto(url(house.workspaceId, 'assistants', id, 'versions', '2'));
-  await button(page, 'Roll back to it').click();
-  await dialog(page).getByRole('button', { name: 'Roll back' }).click();
+  await button(page, 'Make current').click();
+  await dialog(page).getByRole('button', { name: 'Make current' }).click();
   await page.locator('.head .pill', { hasText: 'current' }).waitFor();
   t.equal((await house.console(path)).json.version, 2);
-  await button(page, 'Roll back to it').waitFor({ state: 'detached' });
+  await button(page, 'Make current').waitFor({ state: 'detached' });
 }
 
 async function sessionsNamed(t: Test, page: Page, console: Console): Promise<void> {

@@ -111,7 +111,7 @@ export default function Desk() {
   );
 }
 
-/** Who answers, as a state in words. */
+/** The party that answers, as a state in words. */
 export const Attended = ({ of: { state, person } }: { of: DeskSession['attendance'] }) => (
   <State
     name={state === 'person' ? (person?.name ?? 'person') : state === 'waiting' ? 'waiting' : 'assistant'}

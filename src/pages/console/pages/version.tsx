@@ -1,18 +1,20 @@
 /** One version of an assistant: its differences to another version or the draft, and all of its settings. */
 import { useEffect, useState } from 'preact/hooks';
 import { refresh, useList, useRead } from '../data.ts';
+import { count } from '../format.ts';
 import { may } from '../may.ts';
 import { Failure } from '../parts/failure.tsx';
 import { Choice } from '../parts/field.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { Unread } from '../parts/missing.tsx';
-import { newer, versionsPage, versionTones } from '../parts/release.ts';
+import { RolloutDialog } from '../parts/rollout.tsx';
+import { failedWords, newer, versionsPage, versionTones } from '../parts/release.ts';
 import { labelOf, orderOf, settingText, type ToolNames } from '../parts/setting-words.ts';
 import { MomentText } from '../parts/time.tsx';
 import { RestoreDialog, RollbackDialog } from '../parts/version-acts.tsx';
 import { VersionChanges } from '../parts/version-changes.tsx';
 import { Wait } from '../parts/wait.tsx';
-import { apiWorkspace, search, segments, setQuery } from '../route.ts';
+import { apiWorkspace, go, search, segments, setQuery } from '../route.ts';
 import type { Assistant, Tool, Version, VersionChange, VersionWithConfig } from '../types.ts';
 
 export default function VersionPage() {
@@ -52,6 +54,10 @@ function Shown({ assistant, version, path }: Options) {
         of={[
           ['Published', <MomentText at={at} />],
           ['By', by?.name ?? 'before versions existed'],
+          ['Sessions', count(version.sessions)],
+          ['Turns', count(version.turns)],
+          ['Failed', version.turns === 0 ? '0' : failedWords(version)],
+          ['Feedback', `${count(version.feedback_up)} up, ${count(version.feedback_down)} down`],
         ]}
       />
       <Comparison assistant={assistant} number={number} path={path} tools={tools} />
@@ -66,8 +72,9 @@ function useToolNames({ config: { tools } }: VersionWithConfig): ToolNames {
   return new Map([...all, ...tools].map(({ id, name }) => [id, name]));
 }
 
-function Acts({ assistant, version: { number, state }, path }: Options) {
-  const [asking, setAsking] = useState<'restore' | 'rollback' | null>(null);
+function Acts({ assistant, version, path }: Options) {
+  const { number, state } = version;
+  const [asking, setAsking] = useState<'restore' | 'rollback' | 'rollout' | null>(null);
   const options = { assistant, path, number, close: () => setAsking(null) };
   return (
     <>
@@ -75,12 +82,20 @@ function Acts({ assistant, version: { number, state }, path }: Options) {
         Restore as draft
       </button>
       {state === 'retired' && (
-        <button type="button" onClick={() => setAsking('rollback')}>
-          Roll back to it
-        </button>
+        <>
+          <button type="button" onClick={() => setAsking('rollout')}>
+            Roll out
+          </button>
+          <button type="button" onClick={() => setAsking('rollback')}>
+            {assistant.version !== null && number > assistant.version ? 'Make current' : 'Roll back to it'}
+          </button>
+        </>
       )}
       {asking === 'restore' && <RestoreDialog {...options} />}
       {asking === 'rollback' && <RollbackDialog {...options} done={() => void refresh(`${path}/versions/${number}`)} />}
+      {asking === 'rollout' && (
+        <RolloutDialog {...options} versions={[version]} done={() => go(versionsPage(assistant.id))} />
+      )}
     </>
   );
 }

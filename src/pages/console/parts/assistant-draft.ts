@@ -27,6 +27,7 @@ export interface AssistantDraft extends ModelDraft {
   readonly greeting: string;
   readonly alias: string;
   readonly maxCall: string;
+  readonly sessionPolicy: string;
   readonly fallbacks: readonly ModelDraft[];
   readonly historyTokens: string;
   readonly systemPrompt: string;
@@ -65,7 +66,7 @@ export const bound = ({ draft, change, failure }: FormOptions, name: keyof Assis
 });
 
 export const emptyDraft: AssistantDraft = {
-  ...{ name: '', description: '', greeting: '', alias: '', maxCall: durationText(3600) },
+  ...{ name: '', description: '', greeting: '', alias: '', maxCall: durationText(3600), sessionPolicy: 'pin' },
   ...{
     provider: 'scripted',
     model: 'scripted',
@@ -93,6 +94,7 @@ export function draftOf({
   channels,
   visitor_fields: fields,
   max_call_seconds: seconds,
+  session_policy: sessionPolicy,
   model,
   voice,
   link,
@@ -106,6 +108,7 @@ export function draftOf({
       greeting: text(greeting),
       alias: text(alias),
       maxCall: durationText(seconds),
+      sessionPolicy,
     },
     ...{
       provider: model.provider,
@@ -177,6 +180,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
       greeting: orNull(draft.greeting),
       alias: orNull(draft.alias.trim()),
       max_call_seconds: durationSeconds(draft.maxCall),
+      session_policy: draft.sessionPolicy,
     },
     ...{ tool_ids: draft.toolIds, tool_rounds_max: Number(draft.toolRounds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },

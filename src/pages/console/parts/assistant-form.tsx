@@ -92,6 +92,15 @@ const General = (options: Options) => (
       {...bound(options, 'maxCall', 'max_call_seconds')}
       note="1 h, 90 min, … A session expires after this time, even while it is in use."
     />
+    <Choice
+      label="Open sessions after a release"
+      {...bound(options, 'sessionPolicy', 'session_policy')}
+      choices={[
+        ['pin', 'Keep their version'],
+        ['follow', 'Take the new version at their next turn'],
+      ]}
+      note="Effective at once, without publishing."
+    />
   </>
 );
 

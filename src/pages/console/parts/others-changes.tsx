@@ -9,6 +9,7 @@ const labels: Readonly<Record<keyof AssistantDraft, string>> = {
   greeting: 'Greeting',
   alias: 'Alias',
   maxCall: 'Max session length',
+  sessionPolicy: 'Open sessions after a release',
   provider: 'Provider',
   model: 'Model',
   credential: 'Credential',
@@ -48,8 +49,8 @@ export function OthersNotice({ others: { taken, both, theirs }, draft, change, d
   return (
     <section class="banner others" role="alert" aria-label="Changed by another person">
       <p>
-        <strong>Another person changed this assistant meanwhile.</strong> What you typed is still in the form, and is
-        not saved yet.
+        <strong>Another person changed this assistant meanwhile.</strong> What you typed is still in the form; nothing
+        of it was stored.
       </p>
       {taken.length > 0 && <p>The form now also has their {list.format(taken.map((name) => labels[name]))}.</p>}
       {open.length > 0 && <p>Both of you changed {plural(open.length, 'setting')}. Yours is in the form; theirs is:</p>}

@@ -4,7 +4,7 @@ import { changeInLists, put, refresh } from '../data.ts';
 import type { Assistant } from '../types.ts';
 import { Dialog } from './dialog.tsx';
 import { Input } from './field.tsx';
-import { draftComparison, ifDraft, useDraftChanges } from './release.ts';
+import { draftComparison, ifDraft, openSessionsWords, useDraftChanges } from './release.ts';
 import { concerned } from './setting-words.ts';
 import { FormEnd, useSubmit } from './submit.tsx';
 
@@ -45,7 +45,8 @@ export function PublishDialog({ assistant, path, save, note, setNote, close }: O
     <Dialog name="Publish the draft" close={close}>
       <form onSubmit={sending.submit}>
         <Differences assistant={assistant} path={path} isSaving={save !== null} />
-        <p>New conversations get it at once. Open conversations stay on the version that they began with.</p>
+        <p>New conversations get it at once. {openSessionsWords(assistant)}</p>
+        {assistant.candidate !== null && <p>The rollout of version {assistant.candidate.version} ends.</p>}
         <Input
           label="Note (optional)"
           path="note"

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { may } from '../may.ts';
 import type { Assistant } from '../types.ts';
 import { PublishDialog } from './publish.tsx';
-import { draftComparison, versionPage, versionsPage } from './release.ts';
+import { draftComparison, failedWords, versionPage, versionsPage } from './release.ts';
 
 interface Options {
   readonly assistant: Assistant;
@@ -23,6 +23,7 @@ export function ReleaseBar({ assistant, path, dirty, save }: Options) {
     <section class={differs || dirty || version === null ? 'release open' : 'release'} aria-label="Release">
       <p role="status">
         <Words assistant={assistant} />
+        <Rollout assistant={assistant} />
         {dirty && ' The form has unsaved changes.'}
       </p>
       <p class="acts">
@@ -53,6 +54,18 @@ export function ReleaseBar({ assistant, path, dirty, save }: Options) {
         />
       )}
     </section>
+  );
+}
+
+function Rollout({ assistant: { id, candidate } }: { assistant: Assistant }) {
+  if (candidate === null) return null;
+  const { version, percent, state } = candidate;
+  return (
+    <>
+      {' '}
+      <a href={versionsPage(id)}>Version {version}</a>{' '}
+      {state === 'halted' ? `was halted: ${failedWords(candidate)}.` : `goes to ${percent} % of new sessions.`}
+    </>
   );
 }
 

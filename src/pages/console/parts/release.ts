@@ -1,8 +1,9 @@
 /** The release of an assistant in words: its state, and what a change of it means for conversations that are open. */
 import { useEffect } from 'preact/hooks';
 import { refresh, useRead } from '../data.ts';
+import { count, plural } from '../format.ts';
 import { inWorkspace } from '../route.ts';
-import type { Assistant, Version, VersionChange } from '../types.ts';
+import type { Assistant, Candidate, Version, VersionChange } from '../types.ts';
 
 /** The condition that nobody has changed the draft since it was read. */
 export const ifDraft = ({ draft }: Assistant) => ({ 'if-match': `"${draft.digest}"` });
@@ -15,9 +16,21 @@ export const draftComparison = (assistant: string, number: number): string =>
   `${versionPage(assistant, number)}?from=draft`;
 
 export const versionTones = { current: 'good', candidate: 'lit', retired: 'plain' } as const satisfies Record<
-  Version['state'] | 'candidate',
+  Version['state'],
   string
 >;
+
+/** "3 of 50 turns failed", with the share. */
+export const failedWords = ({ failed_turns: failed, turns }: Pick<Candidate, 'failed_turns' | 'turns'>): string =>
+  turns === 0
+    ? 'no turn has ended'
+    : `${count(failed)} of ${plural(turns, 'turn')} failed (${Math.round((failed / turns) * 100)} %)`;
+
+/** Says what sessions that are open do after a change of the current version. */
+export const openSessionsWords = ({ session_policy: policy }: Assistant): string =>
+  policy === 'follow'
+    ? 'Open conversations take it at their next turn.'
+    : 'Open conversations stay on their version until they end.';
 
 /** The differences of the draft to the current version; undefined until they are read, and before the first version. */
 export function useDraftChanges({ version, draft }: Assistant, path: string): readonly VersionChange[] | undefined {

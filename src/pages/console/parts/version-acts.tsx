@@ -1,10 +1,11 @@
 /** Restores a version as the draft, or makes it current again. Each asks first and says what happens. */
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { ask, adviceOn } from '../api.ts';
 import { changeInLists, put, refresh } from '../data.ts';
 import { go, inWorkspace } from '../route.ts';
 import type { Assistant, RestoredAssistant } from '../types.ts';
 import { ConfirmDialog, Dialog } from './dialog.tsx';
+import { Check } from './field.tsx';
 import { draftComparison, ifDraft } from './release.ts';
 import { ToolDifference } from './version-changes.tsx';
 
@@ -100,16 +101,25 @@ interface RollbackOptions extends Omit<Options, 'number'> {
 }
 
 export function RollbackDialog({ assistant, path, number, close, done }: RollbackOptions) {
-  const { version, draft } = assistant;
+  const { version, draft, candidate, session_policy: policy } = assistant;
+  const [moves, setMoves] = useState(false);
+  // A repeat after a failed recall must not go one version further back.
+  const isDone = useRef(false);
   const target = number === null ? 'the version that was current before' : `version ${number}`;
+  const isForward = number !== null && version !== null && number > version;
   const rollBack = async () => {
-    keep(path, await ask<Assistant>(`${path}/rollback`, { body: number === null ? {} : { version: number } }));
+    if (!isDone.current)
+      keep(path, await ask<Assistant>(`${path}/rollback`, { body: number === null ? {} : { version: number } }));
+    isDone.current = true;
     done();
+    if (moves) keep(path, await ask<Assistant>(`${path}/recall`, { method: 'POST' }));
   };
   return (
     <ConfirmDialog
-      name={number === null ? 'Roll back' : `Roll back to version ${number}`}
-      act="Roll back"
+      name={
+        isForward ? `Make version ${number} current` : number === null ? 'Roll back' : `Roll back to version ${number}`
+      }
+      act={isForward ? 'Make current' : 'Roll back'}
       run={rollBack}
       close={close}
       advice={(failure) =>
@@ -117,11 +127,18 @@ export function RollbackDialog({ assistant, path, number, close, done }: Rollbac
       }
     >
       <p>New conversations get {target} at once, with its prompt, model and tools as they were then.</p>
-      <p>Open conversations on version {version} stay on it until they end.</p>
-      <p class="note">
-        The draft stays as it is{draft.changed ? ', with its unpublished changes' : ''}. Rolling forward again is the
-        same step with version {version}.
-      </p>
+      {policy === 'follow' ? (
+        <p>Open conversations take it at their next turn.</p>
+      ) : (
+        <Check
+          label="Move open conversations too"
+          note={`At their next turn. Otherwise those on version ${version} stay on it until they end.`}
+          checked={moves}
+          onValue={setMoves}
+        />
+      )}
+      {candidate !== null && <p>The rollout of version {candidate.version} ends.</p>}
+      <p class="note">The draft stays as it is{draft.changed ? ', with its unpublished changes' : ''}.</p>
     </ConfirmDialog>
   );
 }
