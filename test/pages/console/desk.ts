@@ -4,8 +4,9 @@ import type { Page } from 'playwright-core';
 import { say, synthetic, transcriptOf, until } from '../../api/talk.ts';
 import { findings, within, type Console } from './console.ts';
 
-export const theDesk = (t: Test, console: Console): Promise<void> =>
-  within(t, console, 'a session that waits is taken, answered, left and returned', attended);
+export async function theDesk(t: Test, console: Console): Promise<void> {
+  await within(t, console, 'a session that waits is taken, answered, left and returned', attended);
+}
 
 async function attended(t: Test, page: Page, console: Console): Promise<void> {
   const { house } = console;
