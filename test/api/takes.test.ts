@@ -78,6 +78,7 @@ async function silent(t: Test, houses: readonly House[]): Promise<void> {
     (response, seen: any) => void speak(response, !seen.body.messages.some(({ role }: any) => role === 'tool')),
     { tool_ids: [tool.id] },
   );
+  let sent = 0;
   const ends = new Map<string, number>();
   for (let time = 0; time < takes; time++) {
     const [chatting, taking] = [houses[time % houses.length]!, houses[(time + 1) % houses.length]!];
@@ -86,7 +87,6 @@ async function silent(t: Test, houses: readonly House[]): Promise<void> {
     await pause((time * 7) % 70);
     const taken = await taking.console(pathOf(first, id, 'take'), { method: 'POST' });
     t.equal(taken.status, 200, taken.text);
-    const calls = tool.reached.length;
     const said = await transcriptOf(first, id);
     const events = await (await chat).rest();
     const last = events.at(-1)!;
@@ -100,9 +100,11 @@ async function silent(t: Test, houses: readonly House[]): Promise<void> {
       said.filter(({ role }) => role === 'assistant'),
       'not one character after the take',
     );
-    t.equal(tool.reached.length, calls, 'and not one call');
     t.equal(later.filter(({ role }) => role === 'user').length, 1, 'the message is there once');
     const reply = later.find(({ role }) => role === 'assistant');
+    // A request that left before the take may be read by the tool after it.
+    sent += reply?.tool_calls.length ?? 0;
+    t.ok(tool.reached.length <= sent, 'and not one call that was not stored before it');
     t.notOk(
       reply?.tool_calls.some(({ status }: any) => status === 'running'),
       'no call runs',
