@@ -58,6 +58,12 @@ export const errors = {
     'conflict',
     'Another person has the session, or nobody has it and the operation needs somebody.',
   ),
+  tests_not_passed: row(
+    'tests_not_passed',
+    409,
+    'conflict',
+    'The draft has not passed the tests that the assistant requires.',
+  ),
   draft_changed: row('draft_changed', 409, 'conflict', 'The draft is not the one that `If-Match` names.'),
   voice_disabled: row('voice_disabled', 409, 'conflict', 'Voice is off on this assistant.'),
 

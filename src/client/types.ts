@@ -34,6 +34,7 @@ export type ErrorCode =
   | 'session_expired'
   | 'turn_in_progress'
   | 'draft_changed'
+  | 'tests_not_passed'
   | 'voice_disabled'
   | 'invalid_request'
   | 'missing_visitor_fields'

@@ -67,6 +67,7 @@ export const consoleAssistantView = (assistant: Assistant) => ({
   desk: deskView(assistant.desk ?? defaultDesk),
   alias: assistant.alias ?? null,
   session_policy: assistant.sessionPolicy ?? 'pin',
+  require_tests: assistant.requireTests ?? false,
 });
 
 /** The version that is rolled out, without its counts; null without a rollout. */

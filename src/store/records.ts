@@ -127,6 +127,8 @@ export interface Assistant extends VersionedSettings {
   readonly release?: Release | null;
   /** Whether each turn takes the version that a new session would get. Absent in rows without it: `pin`. */
   readonly sessionPolicy?: 'pin' | 'follow';
+  /** A draft is published, or rolled out, only once its tests have passed (contract 21). Absent: at any time. */
+  readonly requireTests?: boolean;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** The assistant machine: draft, published or disabled. */

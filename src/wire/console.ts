@@ -172,6 +172,9 @@ const assistantFields = {
     ['pin', 'follow'],
     '`pin`: a session keeps its version. `follow`: each turn takes the version that a new session would get. Default: `pin`.',
   ),
+  require_tests: Type.Boolean({
+    description: 'Whether a draft is published, or rolled out, only once all its tests have passed. Default: false.',
+  }),
 };
 
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
@@ -404,6 +407,7 @@ export const ConsoleAssistantView = named(
       ),
     ),
     session_policy: Strings(['pin', 'follow']),
+    require_tests: Type.Boolean(),
   }),
 );
 export type ConsoleAssistantView = Static<typeof ConsoleAssistantView>;

@@ -151,6 +151,7 @@ const cases: Record<ErrorName, Case | string> = {
       house.ask(`/assistants/${assistant.id}`, await house.newKey({ assistant_ids: [] })),
   },
   role_not_permitted: 'it is met with a role other than the operator token: roles.test.ts covers it',
+  tests_not_passed: 'the console alone answers it: test-runs.test.ts covers it',
   draft_changed: 'the console alone answers it: drafts.test.ts covers it',
   version_not_found: 'the console alone answers it: rollback.test.ts covers it',
   route_not_found: { refusal: refusals.noRoute, ask: ({ house }) => house.ask('/nowhere') },

@@ -153,6 +153,12 @@ export const refusals = {
     'Another person has the session, or nobody has it and the operation needs somebody.',
     false,
   ),
+  testsNotPassed: row(
+    409,
+    'tests_not_passed',
+    'The draft has not passed the tests that the assistant requires.',
+    false,
+  ),
   draftChanged: row(409, 'draft_changed', 'The draft is not the one that `If-Match` names.', false),
   voiceDisabled: row(409, 'voice_disabled', 'Voice is off on this assistant.'),
   voiceUnavailable: row(503, 'voice_unavailable', 'Voice is not available at the moment.'),

@@ -17,6 +17,9 @@ t.test(edge, async (t) => {
   await t.test('sessions of a run are in no list that does not ask for them', (t) => listed(t, house));
   await t.test('ten runs wait, the next is refused, and a cancelled one ends', (t) => queued(t, house));
   await t.test('a run plays the settings as they were when it was made', (t) => frozen(t, house));
+  await t.test('a draft is published only once its tests have passed, where they are required', (t) =>
+    required(t, house),
+  );
   await t.test('a replay compares stored conversations with a version', (t) => replayed(t, house));
 });
 
@@ -223,4 +226,25 @@ async function replayed(t: Test, house: House): Promise<void> {
   t.match(worse, { status: 'passed', counts: { calls_different: 1, ended_different: 0 } });
   t.match(worse.results, [{ messages: [{ stored: 'word word', reply: 'worse' }], calls: 'different' }]);
   t.equal(tool.reached.length, before, 'no request has reached the tool');
+}
+
+async function required(t: Test, house: House): Promise<void> {
+  const { id } = await synthetic(house, 'tokens=1');
+  const path = assistantPath(house, id);
+  const test = await make(house, id, { steps: [step('Hi', { contains: ['word'] })] });
+  const changed = await operate(house, 'PATCH', path, { greeting: 'Changed', require_tests: true });
+  t.match(changed, { require_tests: true, draft: { changed: true } });
+  const publish = () => house.console(`${path}/publish`, { body: {} });
+  isRefused(t, await publish(), unrated(refusals.testsNotPassed), 'without a run');
+  const rollout = await house.console(`${path}/rollout`, { body: { version: 'draft', percent: 10 } });
+  isRefused(t, rollout, unrated(refusals.testsNotPassed), 'a rollout of the draft');
+  await played(house, id);
+  await operate(house, 'PATCH', `${path}/tests/${test.id}`, { repeat: 2 });
+  isRefused(t, await publish(), unrated(refusals.testsNotPassed), 'a test has changed since');
+  await played(house, id);
+  await make(house, id, { steps: [step('Hi')] });
+  isRefused(t, await publish(), unrated(refusals.testsNotPassed), 'a test is new');
+  await played(house, id);
+  t.match((await publish()).json, { version: 2 });
+  t.match(await operate(house, 'POST', `${path}/rollback`, {}), { version: 1 });
 }

@@ -25,6 +25,7 @@ const elsewhere = [
   'message_too_long',
   'role_not_permitted',
   'draft_changed',
+  'tests_not_passed',
   'version_not_found',
 ];
 

@@ -1,4 +1,5 @@
 /** `/console/api/workspaces/{w}/assistants`. */
+import { testedDraftCheck } from './required-tests.ts';
 import { askForPersonName } from '../../assistant/desk-function.ts';
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
@@ -147,7 +148,7 @@ export const moveAssistant =
         verb,
         nowSeconds(request),
         causeByOperator(request, audited(request, 'assistant', verb)),
-        verb === 'publish' ? { note, check: draftCheck(request) } : {},
+        verb === 'publish' ? { note, check: await testedDraftCheck(request) } : {},
       ),
     );
     return assistantReply(present(actor, unknown()).record, request);
@@ -203,6 +204,7 @@ function mergedFields(record: Assistant, body: PatchAssistantBody, at: number): 
     ...(body.tool_rounds_max !== undefined && { toolRoundsMax: body.tool_rounds_max }),
     ...(body.alias !== undefined && { alias: body.alias }),
     ...(body.session_policy !== undefined && { sessionPolicy: body.session_policy }),
+    ...(body.require_tests !== undefined && { requireTests: body.require_tests }),
     updatedAt: at,
   };
 }

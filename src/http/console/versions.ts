@@ -19,6 +19,7 @@ import type { RollbackBody, RolloutBody, VersionChangesQuery } from '../../wire/
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { audited } from './audit.ts';
+import { testedDraftCheck } from './required-tests.ts';
 import { causeByOperator, nowSeconds, present, reachPathAssistant, type ConsoleRequest } from './common.ts';
 import { assistantReply, draftCheck, toolReader } from './drafts.ts';
 import { mayHave } from './tools.ts';
@@ -97,13 +98,13 @@ export function rollBack(request: ConsoleRequest<unknown, RollbackBody | undefin
 }
 
 /** Rolls a version out to a share of new sessions, or changes the share. */
-export function rollOut(request: ConsoleRequest<unknown, RolloutBody>): Promise<Reply> {
+export async function rollOut(request: ConsoleRequest<unknown, RolloutBody>): Promise<Reply> {
   const { version, percent, halt } = request.body;
   const rule = halt && { failedPercent: halt.failed_percent, afterTurns: halt.after_turns };
   return released(
     request,
     { type: 'rollout', version, percent, ...(rule !== undefined && { halt: rule }) },
-    draftCheck(request),
+    version === 'draft' ? await testedDraftCheck(request) : draftCheck(request),
   );
 }
 

@@ -88,6 +88,7 @@ export const settings = {
   tool_rounds_max: 8,
   alias: 'support',
   session_policy: 'pin',
+  require_tests: false,
 };
 
 /** The assistant that operators see: with the settings that are never shown to an API key. */

@@ -22,7 +22,7 @@ const version = {
 };
 const halt = { failed_percent: 5, after_turns: 50 };
 const candidate = { version: 2, percent: 10, halt, state: 'rolling', turns: 0, failed_turns: 0 };
-const { link: _, alias: __, session_policy: ___, ...own } = example.settings;
+const { link: _, alias: __, session_policy: ___, require_tests: ____, ...own } = example.settings;
 const { greeting, visitor_fields, max_call_seconds } = example.assistant;
 const versioned = { ...own, greeting, visitor_fields, max_call_seconds };
 const change = { path: 'greeting', before: 'Hello.', after: example.assistant.greeting };

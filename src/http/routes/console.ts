@@ -182,7 +182,7 @@ export const consoleRoutes: readonly Route[] = [
       summary: `${moves[verb]} an assistant.`,
       ...(verb === 'publish' && { body: wire.PublishBody, bodyOptional: true }),
       success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
-      errors: verb === 'publish' ? [...assistantErrors, 'draft_changed'] : assistantErrors,
+      errors: verb === 'publish' ? [...assistantErrors, 'draft_changed', 'tests_not_passed'] : assistantErrors,
     }),
   ),
   operator('GET', `${inWorkspace}/keys`, 'keys.read', keys.listKeys, {

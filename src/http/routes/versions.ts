@@ -41,7 +41,7 @@ export const versionRoutes: readonly Route[] = [
     summary: 'Rolls a version out to a share of new sessions.',
     body: wire.RolloutBody,
     success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
-    errors: [...unknown, 'version_not_found', 'draft_changed'],
+    errors: [...unknown, 'version_not_found', 'draft_changed', 'tests_not_passed'],
   }),
   operator('POST', `${path}/rollout/promote`, 'assistants.write', versions.changeRollout('promote'), {
     summary: 'Makes the candidate of a rollout current.',

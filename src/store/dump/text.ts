@@ -187,6 +187,7 @@ const assistant = record('assistant', {
   alias: Type.Optional(Nullable(Name())),
   release: Type.Optional(Nullable(ReleaseFields())),
   sessionPolicy: Type.Optional(OneOf('pin', 'follow')),
+  requireTests: Type.Optional(Type.Boolean()),
   ...stamps,
   machine: SnapshotOf(),
 } satisfies Fields<Assistant>);
