@@ -351,7 +351,7 @@ const plainName = (name: string): string =>
     .replace(/[\u0300-\u036f]/g, '')
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, '-')
-    .replace(/^-+|-+$/g, '')
+    .replace(/^-|-$/g, '')
     .slice(0, 60);
 
 /** Safe names of files: equal ones, and those that nothing is left of, have a part of the name's digest. */

@@ -72,7 +72,7 @@ export const sideOf = (parts: readonly TextPart[], side: 'before' | 'after'): re
 export const unified = (parts: readonly TextPart[]): readonly TextPart[] =>
   parts.map((part, index) =>
     part.before !== undefined && parts[index + 1]?.kind === 'removed'
-      ? { ...part, text: part.text.trimEnd() + /\s*$/.exec(part.before)![0] }
+      ? { ...part, text: part.text.trimEnd() + part.before.slice(part.before.trimEnd().length) }
       : part,
   );
 
