@@ -27,6 +27,7 @@ t.test('a conversation over the link', async (t) => {
       channels: { link: true, widget: true },
       status: 'open',
       feedback: false,
+      desk: false,
       message_characters_max: 8000,
     });
     t.equal(headers.get('x-ratelimit-limit'), null);
