@@ -160,6 +160,15 @@ const settings = {
   tool_rounds_max: 8,
   alias: null,
   version: null,
+  candidate: null,
+  session_policy: 'pin',
+  require_tests: false,
+  desk: {
+    enabled: false,
+    wait_seconds: 120,
+    while_waiting: 'assistant',
+    texts: { waiting: null, joined: null, left: null, nobody: null },
+  },
 };
 
 async function assistants(t: Test, house: House): Promise<void> {

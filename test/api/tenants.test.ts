@@ -115,6 +115,8 @@ const bodies: Readonly<Record<string, object>> = {
   'PATCH /console/api/workspaces/{w}/tools/{id}': { name: 'taken over' },
   'POST /console/api/workspaces/{w}/tools/{id}/test': { name: 'look' },
   'PATCH /console/api/workspaces/{w}/webhooks/{id}': { enabled: false },
+  'POST /console/api/workspaces/{w}/assistants/{id}/rollout': { version: 1, percent: 10 },
+  'POST /console/api/workspaces/{w}/sessions/{id}/messages': { text: 'taken over' },
   'POST /console/api/workspaces/{w}/assistants/{id}/tests': { name: 'taken over', steps: [{ message: 'Hi' }] },
   'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': { version: 'draft' },
   'PATCH /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': { name: 'taken over' },

@@ -334,9 +334,10 @@ const wanted: Readonly<Record<string, number>> = {
   'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
   'GET /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
   'DELETE /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
-  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': 429,
-  // The assistant has as many tests as it may.
-  'POST /console/api/workspaces/{w}/assistants/{id}/tests': 422,
+  // The version is the current one, and nothing is rolled out.
+  'POST /console/api/workspaces/{w}/assistants/{id}/rollout': 422,
+  'POST /console/api/workspaces/{w}/assistants/{id}/rollout/promote': 404,
+  'POST /console/api/workspaces/{w}/assistants/{id}/rollout/end': 404,
   // The workspace has as many webhooks as it may.
   'POST /console/api/workspaces/{w}/webhooks': 422,
   'POST /console/api/workspaces/{w}/tools/{id}/test': 422,

@@ -37,7 +37,7 @@ async function invited(t: Test, page: Page, console: Console): Promise<void> {
   await dialog.getByRole('button', { name: 'Done' }).click();
 
   const edith = await signedIn(console, url);
-  t.same(await navigationOf(edith.page), ['Live', 'Assistants', 'Sessions', 'Workspaces']);
+  t.same(await navigationOf(edith.page), ['Live', 'Desk', 'Assistants', 'Sessions', 'Workspaces']);
 
   await page.reload();
   const row = page.getByRole('table', { name: 'People' }).getByRole('row', { name: /Edith/ });
