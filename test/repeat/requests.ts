@@ -334,6 +334,8 @@ const wanted: Readonly<Record<string, number>> = {
   'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
   'GET /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
   'DELETE /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
+  // The assistant has no tests.
+  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': 422,
   // The version is the current one, and nothing is rolled out.
   'POST /console/api/workspaces/{w}/assistants/{id}/rollout': 422,
   'POST /console/api/workspaces/{w}/assistants/{id}/rollout/promote': 404,
