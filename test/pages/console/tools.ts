@@ -347,8 +347,16 @@ async function caller(
   return house.assistant({ name: 'orders', model: { provider: 'synthetic', name: model }, tool_ids: [tool.id] });
 }
 
+/** Ends the trials that earlier tests have left open: a workspace has a few at most. */
+async function endTrials(house: House): Promise<void> {
+  const path = `/workspaces/${house.workspaceId}/sessions`;
+  const { data } = (await house.console(`${path}?status=open&channel=console&limit=100`)).json;
+  for (const { id } of data) await house.console(`${path}/${id}/end`, { method: 'POST' });
+}
+
 async function approved(t: Test, page: Page, { url, house }: Console, address: string): Promise<void> {
   const { id } = await caller(house, address, { approval: 'always' }, 'call=look_up_order,calls=2,tokens=3');
+  await endTrials(house);
   await page.goto(url(house.workspaceId, 'assistants', id));
   await settled(page);
   await page.getByLabel('Message', { exact: true }).fill('Where are my orders?');
