@@ -22,6 +22,7 @@ t.test('an idle session is passivated and activated unchanged', async (t) => {
     key: 0,
     session: 0,
     turn: 0,
+    run: 0,
     call: 0,
     reply: 0,
     socket: 0,
