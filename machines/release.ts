@@ -56,6 +56,22 @@ export const isExceeded = ({ failedPercent, afterTurns, turns, failedTurns }: Fa
 
 const versionIn = (event: ReleaseEvent): number => (event as { version: number }).version;
 
+/** Transitions that several states have. */
+const notFound = { actions: { type: 'refuse', params: { code: 'version_not_found' } } } as const;
+const isCurrentRefused = {
+  guard: 'isCurrent',
+  actions: { type: 'refuse', params: { code: 'invalid_request' } },
+} as const;
+const releases = [{ guard: 'isCurrent', actions: 'unchanged' }, { actions: ['release', 'released'] }] as const;
+/** Another version becomes current, or the current one stays, and the rollout ends. */
+const endsRollout = [
+  { guard: 'isCurrent', target: 'released', actions: ['retired', 'retire'] },
+  { guard: 'isCandidate', target: 'released', actions: ['release', 'released'] },
+  { target: 'released', actions: ['retired', 'release', 'released'] },
+] as const;
+const promote = { target: 'released', actions: ['promote', 'released'] } as const;
+const end = { target: 'released', actions: ['retired', 'retire'] } as const;
+
 export const releaseMachine = setup({
   types: {
     context: {} as ReleaseContext,
@@ -90,25 +106,22 @@ export const releaseMachine = setup({
       description: 'No version yet: the assistant answers in trials alone.',
       on: {
         publish: { target: 'released', actions: ['release', 'released'] },
-        rollback: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
-        rollout: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
-        promote: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
-        end: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
-        recall: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
+        rollback: notFound,
+        rollout: notFound,
+        promote: notFound,
+        end: notFound,
+        recall: notFound,
         halt: { actions: 'unchanged' },
       },
     },
     released: {
       description: 'New sessions get the current version.',
       on: {
-        publish: [{ guard: 'isCurrent', actions: 'unchanged' }, { actions: ['release', 'released'] }],
-        rollback: [{ guard: 'isCurrent', actions: 'unchanged' }, { actions: ['release', 'released'] }],
-        rollout: [
-          { guard: 'isCurrent', actions: { type: 'refuse', params: { code: 'invalid_request' } } },
-          { target: 'rolling', actions: ['start', 'started'] },
-        ],
-        promote: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
-        end: { actions: { type: 'refuse', params: { code: 'version_not_found' } } },
+        publish: releases,
+        rollback: releases,
+        rollout: [isCurrentRefused, { target: 'rolling', actions: ['start', 'started'] }],
+        promote: notFound,
+        end: notFound,
         recall: { actions: 'recalled' },
         halt: { actions: 'unchanged' },
       },
@@ -116,23 +129,15 @@ export const releaseMachine = setup({
     rolling: {
       description: 'A share of new sessions gets the candidate, the others the current version.',
       on: {
-        publish: [
-          { guard: 'isCurrent', target: 'released', actions: ['retired', 'retire'] },
-          { guard: 'isCandidate', target: 'released', actions: ['release', 'released'] },
-          { target: 'released', actions: ['retired', 'release', 'released'] },
-        ],
-        rollback: [
-          { guard: 'isCurrent', target: 'released', actions: ['retired', 'retire'] },
-          { guard: 'isCandidate', target: 'released', actions: ['release', 'released'] },
-          { target: 'released', actions: ['retired', 'release', 'released'] },
-        ],
+        publish: endsRollout,
+        rollback: endsRollout,
         rollout: [
-          { guard: 'isCurrent', actions: { type: 'refuse', params: { code: 'invalid_request' } } },
+          isCurrentRefused,
           { guard: 'isCandidate', actions: 'adjusted' },
           { actions: ['retired', 'start', 'started'] },
         ],
-        promote: { target: 'released', actions: ['promote', 'released'] },
-        end: { target: 'released', actions: ['retired', 'retire'] },
+        promote,
+        end,
         recall: { actions: 'recalled' },
         halt: { target: 'halted', actions: 'halted' },
       },
@@ -140,23 +145,15 @@ export const releaseMachine = setup({
     halted: {
       description: 'Too many turns of the candidate failed: new sessions get the current version.',
       on: {
-        publish: [
-          { guard: 'isCurrent', target: 'released', actions: ['retired', 'retire'] },
-          { guard: 'isCandidate', target: 'released', actions: ['release', 'released'] },
-          { target: 'released', actions: ['retired', 'release', 'released'] },
-        ],
-        rollback: [
-          { guard: 'isCurrent', target: 'released', actions: ['retired', 'retire'] },
-          { guard: 'isCandidate', target: 'released', actions: ['release', 'released'] },
-          { target: 'released', actions: ['retired', 'release', 'released'] },
-        ],
+        publish: endsRollout,
+        rollback: endsRollout,
         rollout: [
-          { guard: 'isCurrent', actions: { type: 'refuse', params: { code: 'invalid_request' } } },
+          isCurrentRefused,
           { guard: 'isCandidate', target: 'rolling', actions: 'started' },
           { target: 'rolling', actions: ['retired', 'start', 'started'] },
         ],
-        promote: { target: 'released', actions: ['promote', 'released'] },
-        end: { target: 'released', actions: ['retired', 'retire'] },
+        promote,
+        end,
         recall: { actions: 'recalled' },
         halt: { actions: 'unchanged' },
       },
