@@ -4,6 +4,7 @@ import { releaseKind, type ReleaseEvent, type ReleaseOutcome } from '../../machi
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { Inspector, type Decision } from '../actors/inspector.ts';
 import { Failure } from '../base/errors.ts';
+import { revisionOf } from '../store/records/versions.ts';
 import type { Assistant, AssistantVersion, HaltRule, Release, Session, Snapshot } from '../store/store.ts';
 
 /** Numbers of earlier versions, and of retired candidates, that an assistant has. */
@@ -69,9 +70,6 @@ export function changeRelease(
   return { release: isSame ? release : after, decision };
 }
 
-/** Number of changes of the versions that people get. */
-export const revisionOf = (release: Release | null | undefined): number => release?.revision ?? 0;
-
 function withOutcome(
   release: Release | null,
   outcome: ReleaseOutcome,
@@ -128,9 +126,6 @@ function current(before: Release | null, version: number, digest: string): Relea
 
 const sorted = (numbers: readonly number[]): number[] =>
   [...new Set(numbers)].toSorted((one, other) => one - other).slice(-numbersMax);
-
-/** The release after its rule has halted the rollout, as the store leaves it. */
-export const haltedRelease = (release: Release): Release => changeRelease(release, { type: 'halt' }, null).release!;
 
 /** The place of a visitor, or of a session without one, in a rollout: from 0, below 100, and the same everywhere. */
 export function rolloutPlace(assistantId: string, version: number, subject: string): number {

@@ -7,8 +7,8 @@ import { assistantKind } from '../../machines/assistant.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { limits } from '../base/limits.ts';
 import { withSettings } from '../store/records/settings.ts';
-import { versionId } from '../store/records/versions.ts';
-import { revisionOf, versionOfNew, versionOfNextTurn } from './release.ts';
+import { revisionOf, versionId } from '../store/records/versions.ts';
+import { versionOfNew, versionOfNextTurn } from './release.ts';
 import {
   StoreUnavailable,
   type Assistant,

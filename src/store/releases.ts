@@ -1,6 +1,10 @@
-/** The releases of assistants as stores keep them beside the records: what the steps of sessions and turns compare and count. */
+/**
+ * The releases of assistants as stores keep them beside the records: what the steps of sessions and turns compare and
+ * count.
+ */
 import { isExceeded, releaseVersion } from '../../machines/release.ts';
 import { limits } from '../base/limits.ts';
+import { revisionOf } from './records/versions.ts';
 import type { Assistant, CandidateCounts, HaltRule, Move, Release, Session, VersionCounts } from './store.ts';
 
 /** Channels whose sessions and turns no version counts: trials, and the runs of tests. */
@@ -23,12 +27,12 @@ export interface ReleaseRow {
   readonly isHalted: boolean;
 }
 
-export const releaseRow = ({ revision = 0, candidate = null }: Release): ReleaseRow => ({
-  revision,
-  candidate: candidate?.version ?? null,
-  since: candidate?.since ?? 0,
-  halt: candidate?.halt ?? null,
-  isHalted: candidate?.isHalted ?? false,
+export const releaseRow = (release: Release): ReleaseRow => ({
+  revision: revisionOf(release),
+  candidate: release.candidate?.version ?? null,
+  since: release.candidate?.since ?? 0,
+  halt: release.candidate?.halt ?? null,
+  isHalted: release.candidate?.isHalted ?? false,
 });
 
 /** Whether the rule of a rollout that is not halted yet halts it. */
@@ -44,7 +48,7 @@ export const haltedAssistant = (assistant: Assistant): Assistant => ({
 /** The release after its rollout was halted: as the machine leaves it. */
 export const haltedRelease = (release: Release): Release => ({
   ...release,
-  revision: (release.revision ?? 0) + 1,
+  revision: revisionOf(release) + 1,
   candidate: { ...release.candidate!, isHalted: true },
 });
 

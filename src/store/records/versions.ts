@@ -34,6 +34,9 @@ export interface AssistantVersion {
   readonly tools: readonly VersionedTool[];
 }
 
+/** Number of changes of the versions that people get. */
+export const revisionOf = (release: Pick<Release, 'revision'> | null | undefined): number => release?.revision ?? 0;
+
 /** The versions that an assistant answers with. */
 export interface Release {
   /** The number of the version that new sessions get. */
