@@ -23,9 +23,8 @@ export class LiveRuns {
 
   /** The run after an event of its machine, and whether the event has changed it. */
   sent(run: TestRun, event: RunEvent): { readonly machine: TestRun['machine']; readonly outcome: RunOutcome } {
-    const id = ownIdOf(run);
-    const identity = { kind: runKind.name, id, workspaceId: run.workspaceId };
-    const machine: RunMachine = openActor(runKind, { snapshot: run.machine }, identity, this.#inspector);
+    const { identity, machine } = this.#open(run);
+    const { id } = identity;
     const [outcome = { type: 'unchanged' as const }] = machine.send(event);
     const live = this.#live.get(id);
     if (live !== undefined) this.#live.set(id, { identity, machine, version: live.version + 1 });
@@ -34,14 +33,17 @@ export class LiveRuns {
 
   /** Shows a run that this process plays, until `left`. */
   entered(run: TestRun): void {
-    const id = ownIdOf(run);
-    const identity = { kind: runKind.name, id, workspaceId: run.workspaceId };
-    const machine: RunMachine = openActor(runKind, { snapshot: run.machine }, identity, this.#inspector);
-    this.#live.set(id, { identity, machine, version: 0 });
+    const opened = this.#open(run);
+    this.#live.set(opened.identity.id, { ...opened, version: 0 });
   }
 
   left(run: TestRun): void {
     this.#live.delete(ownIdOf(run));
+  }
+
+  #open(run: TestRun): Omit<LiveRun, 'version'> {
+    const identity = { kind: runKind.name, id: ownIdOf(run), workspaceId: run.workspaceId };
+    return { identity, machine: openActor(runKind, { snapshot: run.machine }, identity, this.#inspector) };
   }
 
   get size(): number {

@@ -7,7 +7,7 @@ import { Mailbox } from '../../actors/mailbox.ts';
 import { secondsOf, type Timer } from '../../base/clock.ts';
 import { withSettings } from '../../store/records/settings.ts';
 import { installation } from '../../store/records.ts';
-import { resultKey, testKey } from '../../store/records/tests.ts';
+import { ownIdOf, resultKey, testKey } from '../../store/records/tests.ts';
 import { changeRecord } from '../../store/parts/change-record.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import type { AnsweringAssistant } from '../../host/versions.ts';
@@ -100,7 +100,7 @@ export class TestRuns {
   ): Promise<TestRun | null> {
     const cancelled = await this.#change(run, { type: 'cancel' }, {}, audit);
     this.#halt(run);
-    await changeQueue(this.#services().store.catalog, run.assistantId, (before) => withoutRun(before, ownId(run)));
+    await changeQueue(this.#services().store.catalog, run.assistantId, (before) => withoutRun(before, ownIdOf(run)));
     this.wake();
     return cancelled;
   }
@@ -108,7 +108,7 @@ export class TestRuns {
   /** Ends the turns of a run that is played here. */
   #halt(run: TestRun): void {
     const playing = this.#playing.get(run.assistantId);
-    if (playing?.runId !== ownId(run)) return;
+    if (playing?.runId !== ownIdOf(run)) return;
     playing.isStopped = true;
     for (const stop of playing.stops) stop();
   }
@@ -251,8 +251,6 @@ export class TestRuns {
   }
 }
 
-const ownId = ({ id, assistantId }: TestRun): string => id.slice(assistantId.length + 1);
-
 const isPassed = (outcome: TestOutcome | ReplayOutcome): boolean =>
   outcome.kind === 'test' ? outcome.verdict === 'passed' : outcome.failed === undefined;
 
@@ -274,7 +272,7 @@ function endOf({ plan }: TestRun, outcomes: readonly (TestOutcome | ReplayOutcom
 }
 
 /** Plays the parts of one run, two sessions at a time. */
-class RunPlayer implements PlayingRun {
+class RunPlayer {
   readonly #run: TestRun;
   readonly #assistant: AnsweringAssistant;
   readonly #playing: Playing;
@@ -298,24 +296,21 @@ class RunPlayer implements PlayingRun {
     this.#change = change;
   }
 
-  check(): void {
+  #check(): void {
     if (this.#playing.isStopped) throw new Stopped();
   }
 
-  used({ inputTokens, outputTokens }: Usage): void {
+  #count({ inputTokens, outputTokens }: Usage): void {
     this.#used = {
       inputTokens: this.#used.inputTokens + inputTokens,
       outputTokens: this.#used.outputTokens + outputTokens,
     };
   }
 
-  holds(stop: () => void): () => void {
+  #hold(stop: () => void): () => void {
     this.#playing.stops.add(stop);
     return () => void this.#playing.stops.delete(stop);
   }
-
-  /** Sessions are noted where they are opened, see `#part`. */
-  async opened(): Promise<void> {}
 
   /** Plays what is not done yet. Throws `Stopped` if the run is not played here any more. */
   async play(): Promise<void> {
@@ -324,7 +319,7 @@ class RunPlayer implements PlayingRun {
     const works = this.#allWorks(done);
     const worker = async (): Promise<void> => {
       for (let work = works.next(); !work.done; work = works.next()) {
-        this.check();
+        this.#check();
         await work.value();
       }
     };
@@ -396,9 +391,9 @@ class RunPlayer implements PlayingRun {
   /** The run as a part of it is played: its sessions are stored with it before their first turn. */
   #part(place: number): PlayingRun {
     return {
-      check: () => this.check(),
-      used: (usage) => this.used(usage),
-      holds: (stop) => this.holds(stop),
+      check: () => this.#check(),
+      used: (usage) => this.#count(usage),
+      holds: (stop) => this.#hold(stop),
       opened: (sessionId) =>
         this.#store(place, (before) => ({ ...before, sessionIds: [...before.sessionIds, sessionId] })),
     };
