@@ -1,7 +1,7 @@
 /**
- * The attendance of a session (contract 23), which says who answers its visitor: the `assistant`, nobody while the visitor is `waiting` for a
- * person, or a `person`. A person takes an open session from any state and gives it up to the assistant (`return`) or to
- * the next person (`release`). Both other states have a deadline: a visitor waits for a bounded time, and a person must
+ * The attendance of a session (contract 23), which says who answers its visitor: the `assistant`, nobody while the
+ * visitor is `waiting` for a person, or a `person`. A person takes an open session from any state and gives it up to the
+ * assistant (`return`) or to the next person (`release`). Both other states have a deadline: a visitor waits for a bounded time, and a person must
  * be present. The end of the session ends its attendance, without an event.
  */
 import { assign, emit, setup } from 'xstate';

@@ -53,16 +53,17 @@ export async function sendMessage(
 ): Promise<{ readonly message: Message; readonly replayed: boolean }> {
   const { principal, requestId, services } = request;
   const actor = await reachDesk(request);
-  const { messageId, replayed } = await services.host.attendances.say(
+  const said = await services.host.attendances.say(
     actor,
     attendantOf(principal),
     text,
     remember,
     causeByPrincipal(principal, requestId),
   );
-  const message = await messageOf(actor, messageId, services);
+  if (!('repeatOf' in said)) return { message: said, replayed: false };
+  const message = await messageOf(actor, said.repeatOf, services);
   if (message === null) throw new Failure('session_not_found');
-  return { message, replayed };
+  return { message, replayed: true };
 }
 
 /** The message among the newest ones of the session, or of all. */

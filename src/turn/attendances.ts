@@ -1,7 +1,7 @@
 /**
- * The attendance of sessions (contract 23), which says who answers. The attendance machine decides, and each decision is one step of the store with the
- * session: its notes, the messages that no turn answers, and the silence of a turn in flight. The store decides races: a
- * step that another writer has overtaken is decided again.
+ * The attendance of sessions (contract 23), which says who answers. The attendance machine decides, and each decision is
+ * one step of the store with the session: its notes, the messages that no turn answers, and the silence of a turn in
+ * flight. The store decides races: a step that another writer has overtaken is decided again.
  */
 import {
   attendanceKind,
@@ -148,17 +148,17 @@ export class Attendances {
     }));
   }
 
-  /** Stores the person's message. A repeat under the same key gets the same message. */
+  /** Stores the person's message, and resolves with it. A repeat under the same key gets the id of the same message. */
   say(
     actor: LiveSession,
     by: Attendant,
     text: string,
     remember: Remember | null,
     cause: Cause,
-  ): Promise<{ readonly messageId: string; readonly replayed: boolean }> {
+  ): Promise<Message | { readonly repeatOf: string }> {
     return this.#inOrder(actor, async (at) => {
       const earlier = remember && (await this.#parts.sessions.earlier(actor.record.workspaceId, remember));
-      if (earlier) return { messageId: earlier.resultId, replayed: true };
+      if (earlier) return { repeatOf: earlier.resultId };
       const machine = this.#open(actor);
       checkOpen(actor, at);
       const decision = machine.decide({ type: 'say', at, by });
@@ -167,9 +167,7 @@ export class Attendances {
         { role: 'person', content: text, by },
       ]);
       if (stored === null) return null;
-      return 'remembered' in stored
-        ? { messageId: stored.remembered.resultId, replayed: true }
-        : { messageId: stored.messageIds[0]!, replayed: false };
+      return 'remembered' in stored ? { repeatOf: stored.remembered.resultId } : stored.messages[0]!;
     });
   }
 
@@ -200,7 +198,7 @@ export class Attendances {
     if (stored === null) return null;
     return 'remembered' in stored
       ? { kind: 'remembered', remembered: stored.remembered }
-      : { kind: 'accepted', messageId: stored.messageIds[0]! };
+      : { kind: 'accepted', messageId: stored.messages[0]!.id };
   }
 
   /** Moves the session whose deadline has passed. */
@@ -300,7 +298,7 @@ export class Attendances {
     actor: LiveSession,
     { decision, machine, at, cause, remember, use }: DeskStep,
     wanted: readonly NewMessage[],
-  ): Promise<{ readonly messageIds: readonly string[] } | { readonly remembered: IdempotencyRecord } | null> {
+  ): Promise<{ readonly messages: readonly Message[] } | { readonly remembered: IdempotencyRecord } | null> {
     const { store, ids, mark, visitors } = this.#parts.sessions.options;
     const { record: before, basis } = actor;
     const { activeTurnId } = actor.context;
@@ -351,7 +349,7 @@ export class Attendances {
     if (machine !== null) machine.publish(decision!, answer.version, cause);
     if (admitted !== null) visitors.noteAccepted(session, session.link!.clock!.untilMs, cause);
     if (step.silences !== undefined && actor.runner?.turnId === activeTurnId) void actor.runner.stop('taken', cause);
-    return { messageIds: messages.map(({ id }) => id) };
+    return { messages };
   }
 
   #admission({ record, context }: LiveSession, use: VisitorUse, at: number): ClockCharge {
