@@ -327,7 +327,7 @@ export const rooms: readonly Room[] = [
     'A call looks alike on the link, in the widget and in the console.',
     [],
   ),
-  room('dom', ['src/pages/dom.ts'], [], 'Elements know no page.', []),
+  room('dom', ['src/pages/dom.ts', 'src/pages/enter.ts'], [], 'Elements and keys know no page.', []),
   room(
     'link page',
     ['src/pages/link/'],

@@ -3,6 +3,7 @@
  */
 import type { Words } from '../words.ts';
 import { button, element, filled } from '../dom.ts';
+import { isSending } from '../enter.ts';
 
 export interface ComposerOptions {
   readonly words: Words;
@@ -54,8 +55,7 @@ export class Composer {
     });
     this.input.addEventListener('input', () => this.#noteInput());
     this.input.addEventListener('keydown', (event) => {
-      // A Japanese or Chinese text is not finished with the Enter that chooses a word.
-      if (event.key !== 'Enter' || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+      if (!isSending(event)) return;
       event.preventDefault();
       this.#submit();
     });

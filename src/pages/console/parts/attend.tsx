@@ -1,6 +1,7 @@
 /** A person answers the visitor of a session: takes it, writes, and gives it back to the assistant or to the desk. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../../../client/clock.ts';
+import { isSending } from '../../enter.ts';
 import { ask, base } from '../api.ts';
 import type { ApiFailure } from '../api.ts';
 import { drawnFor } from '../person.ts';
@@ -122,8 +123,7 @@ interface ReplyOptions {
 
 function Reply({ text, change, say, busy }: ReplyOptions) {
   const keys = (event: KeyboardEvent) => {
-    // The Enter that ends a word of an input method belongs to that method; Safari marks it only by its key code.
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229) say(event);
+    if (isSending(event)) say(event);
   };
   return (
     <form class="say" onSubmit={say}>

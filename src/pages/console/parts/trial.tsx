@@ -2,6 +2,7 @@
  * A talk with an assistant beside its form, a draft too, with the session's chart live beneath it. It counts in no
  * usage and no limit.
  */
+import { isSending } from '../../enter.ts';
 import type { FunctionComponent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, request } from '../api.ts';
@@ -248,8 +249,7 @@ interface SayOptions {
 
 function Say({ text, change, say, abort, call, busy, label }: SayOptions) {
   const keys = (event: KeyboardEvent) => {
-    // The Enter that ends a word of an input method belongs to that method; Safari marks it only by its key code.
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.keyCode !== 229) say(event);
+    if (isSending(event)) say(event);
   };
   return (
     <form class="say" onSubmit={say}>
