@@ -1,7 +1,7 @@
 /** An assistant: its form in sections, what may be done with it, and a talk with it, also while it is a draft. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
-import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
+import { changeInLists, refresh, useList, useRead } from '../data.ts';
 import { may } from '../may.ts';
 import {
   faultySection,
@@ -19,6 +19,7 @@ import { caught, Failure } from '../parts/failure.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { useLinkUse } from '../parts/link-use.ts';
 import { OthersNotice } from '../parts/others-changes.tsx';
+import { keepAssistant } from '../parts/release.ts';
 import { ReleaseBar } from '../parts/release-bar.tsx';
 import { useTabs } from '../parts/tabs.ts';
 import { Trial } from '../parts/trial.tsx';
@@ -198,9 +199,7 @@ function Acts({ assistant, path }: { assistant: Assistant; path: string }) {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const close = () => setAsking(null);
   const move = async (verb: Verb) => {
-    const moved = await ask<Assistant>(`${path}/${verb}`, { method: 'POST' });
-    put(path, moved);
-    changeInLists(id, moved);
+    keepAssistant(path, await ask<Assistant>(`${path}/${verb}`, { method: 'POST' }));
   };
   const run = (verb: Verb) => {
     setFailure(null);

@@ -14,7 +14,7 @@ import { Head, State } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
 import { Ago } from '../parts/time.tsx';
 import { chime, isSoundOn, turnSound } from '../parts/chime.ts';
-import { versionWords } from '../parts/version-fact.tsx';
+import { assistantColumn } from '../parts/session-columns.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, workspaceId } from '../route.ts';
 import type { Assistant, DeskSession } from '../types.ts';
@@ -66,16 +66,7 @@ export default function Desk() {
       wide: true,
       cell: ({ attendance: { since } }) => Ago({ at: since }),
     },
-    {
-      name: 'Assistant',
-      width: 'minmax(0, 1fr)',
-      wide: true,
-      cell: (session) => (
-        <>
-          {nameOf(session.assistant_id)} <span class="soft">{versionWords(session)}</span>
-        </>
-      ),
-    },
+    assistantColumn(nameOf),
     {
       name: 'Visitor',
       width: 'minmax(0, 1fr)',
@@ -112,7 +103,7 @@ export default function Desk() {
 }
 
 /** The party that answers, as a state in words. */
-export const Attended = ({ of: { state, person } }: { of: DeskSession['attendance'] }) => (
+const Attended = ({ of: { state, person } }: { of: DeskSession['attendance'] }) => (
   <State
     name={state === 'person' ? (person?.name ?? 'person') : state === 'waiting' ? 'waiting' : 'assistant'}
     tone={state === 'waiting' ? 'lit' : 'plain'}

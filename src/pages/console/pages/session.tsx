@@ -31,7 +31,8 @@ export default function SessionPage() {
   ).value;
   const [heard, setHeard] = useState(0);
   const isAttended = session?.status === 'open' && session.attendance.state !== 'assistant';
-  useEvents(path, isAttended, () => void refresh(path).then(() => setHeard((times) => times + 1)));
+  const reread = () => void refresh(path).then(() => setHeard((times) => times + 1));
+  useEvents(path, isAttended, reread);
   const moved = useMoved(id, path);
   const talk = useTalk(
     session === undefined ? null : path,
@@ -94,15 +95,7 @@ export default function SessionPage() {
           answered={() => void refresh(path)}
         />
       </section>
-      {may('desk.work') && (
-        <Attend
-          key={id}
-          session={session}
-          path={path}
-          shown={talk.messages.length}
-          done={() => void refresh(path).then(() => setHeard((times) => times + 1))}
-        />
-      )}
+      {may('desk.work') && <Attend key={id} session={session} path={path} shown={talk.messages.length} done={reread} />}
     </>
   );
 }

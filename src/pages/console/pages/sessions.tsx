@@ -14,6 +14,7 @@ import { useSessionNews } from '../parts/session-news.ts';
 import { MomentText } from '../parts/time.tsx';
 import { plainText, useTyped, type FieldText } from '../parts/typed.ts';
 import { apiWorkspace, inWorkspace, search, setQuery } from '../route.ts';
+import { assistantColumn } from '../parts/session-columns.tsx';
 import { versionWords } from '../parts/version-fact.tsx';
 import { Verified } from '../parts/verified.tsx';
 import type { Assistant, Key, ListedSession } from '../types.ts';
@@ -47,16 +48,7 @@ export default function Sessions() {
       cell: ({ status, active_turn_id: turn }) =>
         State({ name: turn === null ? status : 'streaming', tone: turn === null ? 'plain' : 'lit' }),
     },
-    {
-      name: 'Assistant',
-      width: 'minmax(0, 1fr)',
-      wide: true,
-      cell: (session) => (
-        <>
-          {nameOf(session.assistant_id)} <span class="soft">{versionWords(session)}</span>
-        </>
-      ),
-    },
+    assistantColumn(nameOf),
     {
       name: 'Visitor',
       width: 'minmax(0, 1.2fr)',

@@ -1,10 +1,10 @@
 /** Publishes the draft of an assistant, with a note on the version. */
 import { ask, adviceOn } from '../api.ts';
-import { changeInLists, put, refresh } from '../data.ts';
+import { refresh } from '../data.ts';
 import type { Assistant } from '../types.ts';
 import { Dialog } from './dialog.tsx';
 import { Input } from './field.tsx';
-import { draftComparison, ifDraft, openSessionsWords, useDraftChanges } from './release.ts';
+import { draftComparison, ifDraft, keepAssistant, openSessionsWords, useDraftChanges } from './release.ts';
 import { concerned } from './setting-words.ts';
 import { FormEnd, useSubmit } from './submit.tsx';
 
@@ -31,8 +31,7 @@ export function PublishDialog({ assistant, path, save, note, setNote, close }: O
         body: note.trim() === '' ? {} : { note: note.trim() },
         headers: ifDraft(published),
       });
-      put(path, moved);
-      changeInLists(moved.id, moved);
+      keepAssistant(path, moved);
     } catch (error) {
       await refresh(path);
       throw error;

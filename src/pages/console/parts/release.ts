@@ -1,9 +1,15 @@
 /** The release of an assistant in words: its state, and what a change of it means for conversations that are open. */
 import { useEffect } from 'preact/hooks';
-import { refresh, useRead } from '../data.ts';
+import { changeInLists, put, refresh, useRead } from '../data.ts';
 import { count, plural } from '../format.ts';
 import { inWorkspace } from '../route.ts';
 import type { Assistant, Candidate, Version, VersionChange } from '../types.ts';
+
+/** Shows the assistant as the answer to a write has it, on its page at `path` and in lists. */
+export function keepAssistant(path: string, assistant: Assistant): void {
+  put(path, assistant);
+  changeInLists(assistant.id, assistant);
+}
 
 /** The condition that nobody has changed the draft since it was read. */
 export const ifDraft = ({ draft }: Assistant) => ({ 'if-match': `"${draft.digest}"` });

@@ -1,14 +1,14 @@
 /** A rollout: a version that a share of new sessions gets, beside the current one, with live counts of both. */
 import { useState } from 'preact/hooks';
 import { ask, adviceOn, type ApiFailure } from '../api.ts';
-import { changeInLists, put, refresh } from '../data.ts';
+import { refresh } from '../data.ts';
 import { count } from '../format.ts';
 import { may } from '../may.ts';
 import type { Assistant, Candidate, Version } from '../types.ts';
 import { ConfirmDialog, Dialog } from './dialog.tsx';
 import { Check, Choice, Input } from './field.tsx';
 import { State } from './head.tsx';
-import { failedWords, ifDraft, openSessionsWords, versionPage } from './release.ts';
+import { failedWords, ifDraft, keepAssistant, openSessionsWords, versionPage } from './release.ts';
 import { FormEnd, useSubmit } from './submit.tsx';
 
 interface Options {
@@ -33,7 +33,7 @@ export function RolloutPanel({ assistant, candidate, versions, path, done }: Pan
   const isHalted = state === 'halted';
   const move = async (verb: 'promote' | 'end') => {
     const moved = await ask<Assistant>(`${path}/rollout/${verb}`, { method: 'POST' });
-    keep(path, moved);
+    keepAssistant(path, moved);
     done();
   };
   return (
@@ -97,11 +97,6 @@ export function RolloutPanel({ assistant, candidate, versions, path, done }: Pan
     </section>
   );
 }
-
-const keep = (path: string, assistant: Assistant): void => {
-  put(path, assistant);
-  changeInLists(assistant.id, assistant);
-};
 
 const ruleWords = ({ halt }: Candidate): string =>
   halt === null
@@ -197,7 +192,7 @@ export function RolloutDialog({ assistant, path, versions, number, close, done }
     };
     try {
       const headers = version === 'draft' ? ifDraft(assistant) : {};
-      keep(path, await ask<Assistant>(`${path}/rollout`, { body, headers }));
+      keepAssistant(path, await ask<Assistant>(`${path}/rollout`, { body, headers }));
     } catch (error) {
       await refresh(path);
       throw error;
@@ -331,7 +326,7 @@ export const RecallDialog = ({ assistant, path, close, done }: RecallOptions) =>
     act="Move open sessions"
     close={close}
     run={async () => {
-      keep(path, await ask<Assistant>(`${path}/recall`, { method: 'POST' }));
+      keepAssistant(path, await ask<Assistant>(`${path}/recall`, { method: 'POST' }));
       done();
     }}
   >

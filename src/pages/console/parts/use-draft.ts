@@ -1,13 +1,13 @@
 /** The draft of an assistant's form, what is stored, and the way from one to the other. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { ask, type ApiFailure } from '../api.ts';
-import { changeInLists, put } from '../data.ts';
+import { put } from '../data.ts';
 import { apiWorkspace, go, inWorkspace } from '../route.ts';
 import type { Assistant } from '../types.ts';
 import { bodyOf, draftOf, emptyDraft, forget, keep, readKept, type AssistantDraft } from './assistant-draft.ts';
 import { changedFields, isDirty, merged, type Edit, type Merge } from './draft-merge.ts';
 import { caught } from './failure.tsx';
-import { ifDraft } from './release.ts';
+import { ifDraft, keepAssistant } from './release.ts';
 
 /** Changes of another person that came while the form had unsaved changes. */
 export type OthersChanges = Pick<Merge<AssistantDraft>, 'taken' | 'both'> & { readonly theirs: AssistantDraft };
@@ -49,8 +49,7 @@ export function useDraft(assistant: Assistant | null, path: string) {
     // Keeps the text that was typed while the request was under way.
     setEdit((held) => merged({ base: draft, draft: held.draft }, draftOf(now)));
     setOthers(null);
-    changeInLists(now.id, now);
-    put(`${apiWorkspace()}/assistants/${now.id}`, now);
+    keepAssistant(`${apiWorkspace()}/assistants/${now.id}`, now);
   };
 
   /** Resolves with the stored assistant; null if it was refused, or if another person has changed it as well. */

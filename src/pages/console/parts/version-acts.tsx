@@ -1,12 +1,12 @@
 /** Restores a version as the draft, or makes it current again. Each asks first and says what happens. */
 import { useRef, useState } from 'preact/hooks';
 import { ask, adviceOn } from '../api.ts';
-import { changeInLists, put, refresh } from '../data.ts';
+import { refresh } from '../data.ts';
 import { go, inWorkspace } from '../route.ts';
 import type { Assistant, RestoredAssistant } from '../types.ts';
 import { ConfirmDialog, Dialog } from './dialog.tsx';
 import { Check } from './field.tsx';
-import { draftComparison, ifDraft } from './release.ts';
+import { draftComparison, ifDraft, keepAssistant } from './release.ts';
 import { ToolDifference } from './version-changes.tsx';
 
 interface Options {
@@ -15,11 +15,6 @@ interface Options {
   readonly number: number;
   readonly close: () => void;
 }
-
-const keep = (path: string, assistant: Assistant): void => {
-  put(path, assistant);
-  changeInLists(assistant.id, assistant);
-};
 
 type ToolsDiffer = RestoredAssistant['tools_differ'];
 
@@ -34,7 +29,7 @@ export function RestoreDialog({ assistant, path, number, close }: Options) {
         headers: ifDraft(assistant),
       });
       const { tools_differ, ...now } = restored;
-      keep(path, now);
+      keepAssistant(path, now);
       if (tools_differ.length === 0) toAssistant();
       else setDiffer(tools_differ);
     } catch (error) {
@@ -109,10 +104,13 @@ export function RollbackDialog({ assistant, path, number, close, done }: Rollbac
   const isForward = number !== null && version !== null && number > version;
   const rollBack = async () => {
     if (!isDone.current)
-      keep(path, await ask<Assistant>(`${path}/rollback`, { body: number === null ? {} : { version: number } }));
+      keepAssistant(
+        path,
+        await ask<Assistant>(`${path}/rollback`, { body: number === null ? {} : { version: number } }),
+      );
     isDone.current = true;
     done();
-    if (moves) keep(path, await ask<Assistant>(`${path}/recall`, { method: 'POST' }));
+    if (moves) keepAssistant(path, await ask<Assistant>(`${path}/recall`, { method: 'POST' }));
   };
   return (
     <ConfirmDialog
