@@ -42,6 +42,19 @@ const house = await openHouse(t);
 const browser = whyNoBrowser ? null! : await openBrowser(t);
 const open = (slug: string, options = {}) => openLink(browser, `${house.url}/p/${slug}`, options);
 
+/** Opens two pages of one visitor, whose first reply is stopped. */
+async function openTwice(slug: string) {
+  const { page, complaints, context } = await open(slug);
+  await say(page, 'Hello');
+  await grows(page, 0);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await grows(other, 0);
+  await page.getByRole('button', { name: 'Stop the reply' }).click();
+  await Promise.all([quiet(page), quiet(other)]);
+  return { page, other, complaints, context };
+}
+
 t.test(
   'a session begins with the first message, replies stream, and a new conversation is a new session',
   { skip: whyNoBrowser },
@@ -211,14 +224,7 @@ t.test(
   { skip: whyNoBrowser },
   async (t) => {
     await linked(house, 'two', { name: 'tokens=100000,delay_ms=10' });
-    const { page, complaints, context } = await open('two');
-    await say(page, 'Hello');
-    await grows(page, 0);
-    const other = await context.newPage();
-    await other.goto(page.url());
-    await grows(other, 0);
-    await page.getByRole('button', { name: 'Stop the reply' }).click();
-    await Promise.all([quiet(page), quiet(other)]);
+    const { page, other, complaints, context } = await openTwice('two');
     await say(other, 'Mine');
     await until(async () => (await replies(other).count()) === 2);
     await say(page, 'Yours');
@@ -234,14 +240,7 @@ t.test(
   { skip: whyNoBrowser },
   async (t) => {
     await linked(house, 'reading', { name: 'tokens=100000,delay_ms=10' });
-    const { page, complaints, context } = await open('reading');
-    await say(page, 'Hello');
-    await grows(page, 0);
-    const other = await context.newPage();
-    await other.goto(page.url());
-    await grows(other, 0);
-    await page.getByRole('button', { name: 'Stop the reply' }).click();
-    await Promise.all([quiet(page), quiet(other)]);
+    const { page, other, complaints, context } = await openTwice('reading');
     const reading = new Promise<Route>((resolve) => void page.route(/\/sessions\/[^/]+$/, resolve, { times: 1 }));
     await say(other, 'Mine');
     const read = await reading;
