@@ -294,10 +294,9 @@ export async function writeFiles(
     const path = before?.path ?? join(kind, `${names[index]}.yaml`);
     kept.add(path);
     const base = path.slice(kind.length + 1).replace(/\.ya?ml$/, '');
+    const named = [base, `${base}-prompt`].map((start) => start + promptEnding);
     // Two assistants may share a prompt until it differs.
-    const promptFile = [ownPrompt(before) ?? `${base}.md`, `${base}.md`, `${base}-prompt.md`].find(
-      (file) => !prompts.has(file),
-    )!;
+    const promptFile = [ownPrompt(before) ?? named[0]!, ...named].find((file) => !prompts.has(file))!;
     if (prompt !== null) prompts.add(promptFile);
     const text = textAfter(before, content(promptFile));
     if (await writeIfOther(join(folder, path), text)) written.push(path);
@@ -319,6 +318,9 @@ async function existingFiles(folder: string, kind: Kind): Promise<YamlFile[]> {
   }
   return found;
 }
+
+/** The ending of a prompt's file: the prompt alone, as Markdown. */
+const promptEnding = '.md';
 
 function ownPrompt(file: YamlFile | undefined): string | null {
   const model = file?.content['model'];
