@@ -16,6 +16,8 @@ const inputs: Record<string, object> = {
   key: { expiresAt: 2000 },
   workspace: { inFlight: 0, max: 3 },
   assistant: { voice: false },
+  attendance: { since: 1000 },
+  release: { current: null, candidate: null },
   socket: { tokenUntil: 1_500_000, expiresAt: 2000 },
   turn: { runsUntil: 2000, shared: true },
   call: { tokenUntil: 1_500_000, expiresAt: 2000 },

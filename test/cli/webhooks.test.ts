@@ -4,7 +4,15 @@ import { empty, fail, fakeServer, id, list, run, workspace, type Route } from '.
 
 const base = `/console/api/workspaces/${workspace.id}/webhooks`;
 const workspaces: Record<string, Route> = { 'GET /console/api/workspaces': () => list(workspace) };
-const types = ['turn.completed', 'turn.failed', 'session.ended', 'session.expired'];
+const types = [
+  'turn.completed',
+  'turn.failed',
+  'session.ended',
+  'session.expired',
+  'session.waiting',
+  'session.taken',
+  'session.returned',
+];
 const webhook = {
   id: id('whk', 'a'),
   object: 'webhook',
@@ -121,7 +129,7 @@ t.test('a refusal says what to do', async (t) => {
       fail(response, 422, 'invalid_request', 'invalid_request', `The field \`${field}\` is not valid.`);
   for (const [field, advice] of [
     ['webhooks', 'A workspace has at most 5 webhooks: delete one first.'],
-    ['events', 'Each is one of turn.completed, turn.failed, session.ended, session.expired, once.'],
+    ['events', `Each is one of ${types.join(', ')}, once.`],
   ] as const) {
     const { env } = await fakeServer(t, { ...workspaces, [`POST ${base}`]: refusal(field) });
     const { code, stderr } = await run(['webhooks', 'create', webhook.url, '--event', 'turn.began'], { env });
