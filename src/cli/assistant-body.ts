@@ -28,6 +28,7 @@ export interface AssistantOptions {
   readonly maxCallSeconds?: number;
   readonly alias?: string;
   readonly sessionPolicy?: string;
+  readonly requireTests?: boolean;
   /** Ids and names; an empty one alone: none. */
   readonly tool?: readonly string[];
   readonly toolRoundsMax?: number;
@@ -91,6 +92,8 @@ export const assistantFlags = (command: Command): Command =>
         'pin: sessions keep their version; follow: each turn takes the current one',
       ).choices(['pin', 'follow']),
     )
+    .option('--require-tests', 'publish a draft only once it has passed all tests')
+    .option('--no-require-tests', 'publish any draft')
     .option('--from <file>', "settings as JSON in the API's shape; - reads stdin; the other flags win");
 
 /** The body has the named settings only. A new assistant without a model gets the embedded one. */
@@ -110,6 +113,7 @@ export async function assistantBody(
       tool_rounds_max: options.toolRoundsMax,
       alias: options.alias === '' ? null : options.alias,
       session_policy: options.sessionPolicy,
+      require_tests: options.requireTests,
     }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),

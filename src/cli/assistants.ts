@@ -16,6 +16,7 @@ import {
 } from './connection.ts';
 import { segment } from './console-client.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
+import { withTestAdvice } from './required-tests.ts';
 import { registerRollouts } from './rollouts.ts';
 import { toolId } from './tools.ts';
 import { UsageFailure } from './exit.ts';
@@ -155,9 +156,10 @@ const change =
     if (note !== undefined && [...note].length > limits.versionNoteCharactersMax)
       throw new UsageFailure(`--note has at most ${limits.versionNoteCharactersMax} characters.`);
     return inWorkspace(io, options, async (connection) => {
-      const answer = await connection.client.post<ConsoleAssistantView>(
-        `${await pathOf(connection, selector)}/${verb}`,
-        note === undefined ? undefined : { note },
+      const { client } = connection;
+      const path = await pathOf(connection, selector);
+      const answer = await withTestAdvice(client, path, () =>
+        client.post<ConsoleAssistantView>(`${path}/${verb}`, note === undefined ? undefined : { note }),
       );
       connection.show(
         answer,
@@ -302,6 +304,7 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['version', versionOf(assistant)],
     ['rollout', rolloutOf(assistant)],
     ['sessions', sessionPolicies[assistant.session_policy]],
+    ...(assistant.require_tests ? [['tests', 'required before a draft is published'] as const] : []),
     ['description', assistant.description ?? ''],
     ['greeting', assistant.greeting ?? ''],
     ['model', `${model.provider} ${model.name}`],

@@ -23,6 +23,7 @@ import { registerPull } from './pull.ts';
 import { registerServe } from './serve.ts';
 import { registerSessions } from './sessions.ts';
 import { registerTalk } from './talk.ts';
+import { registerTests } from './tests.ts';
 import { registerUsage } from './usage.ts';
 import { registerVoice } from './voice.ts';
 import { registerWebhooks } from './webhooks.ts';
@@ -38,6 +39,7 @@ Examples:
   parley speak "Hello there" > hello.wav         have it speak
   parley listen hello.wav                        transcribe it
   parley keys create "web shop" --expires 90d    make an API key
+  parley tests run demo                          run the tests of an assistant
   parley sessions list --json                    the conversations, as the API's JSON
   parley console                                 a link to sign in to the console with
   parley machines session                        the session's states as a Mermaid diagram
@@ -86,6 +88,7 @@ function commandOf(io: Io): Command {
     registerTools,
     registerPull,
     registerApply,
+    registerTests,
     registerWebhooks,
     registerSessions,
     registerVisitors,

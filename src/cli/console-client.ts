@@ -142,7 +142,7 @@ const advice: Readonly<Record<string, string>> = {
 function adviceFor({ status, code, message, field }: ParleyError): string {
   if (status === 401)
     return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
-  if (code === 'route_not_found') return 'No such workspace, key, credential, tool, webhook or delivery.';
+  if (code === 'route_not_found') return 'No such workspace, key, credential, tool, test, run, webhook or delivery.';
   return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
 }
 

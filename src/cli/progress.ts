@@ -35,10 +35,15 @@ export class Progress {
     this.#timer = this.#later();
   }
 
+  /** Clears the line, before something else is printed. */
+  clear(): void {
+    if (this.#moving) this.#output.write('\r\u001b[K');
+  }
+
   /** Clears the line and shows no more. */
   end(): void {
     this.#timer.cancel();
-    if (this.#moving) this.#output.write('\r\u001b[K');
+    this.clear();
   }
 
   #later(): Timer {

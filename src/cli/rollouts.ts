@@ -6,6 +6,7 @@ import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './con
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { oneLine } from './output.ts';
+import { withTestAdvice } from './required-tests.ts';
 
 interface RolloutOptions extends ConnectionOptions {
   readonly version: string;
@@ -38,8 +39,12 @@ const rollout =
   (selector: string, options: RolloutOptions): Promise<void> => {
     const body = bodyOf(options);
     return inWorkspace(io, options, async (connection) => {
-      const path = `${await pathOf(connection, selector)}/rollout`;
-      connection.show(await connection.client.post<ConsoleAssistantView>(path, body), ({ id, name, candidate }) =>
+      const { client } = connection;
+      const path = await pathOf(connection, selector);
+      const answer = await withTestAdvice(client, path, () =>
+        client.post<ConsoleAssistantView>(`${path}/rollout`, body),
+      );
+      connection.show(answer, ({ id, name, candidate }) =>
         candidate === null
           ? `"${oneLine(name)}" (${id}) has no rollout.`
           : `${candidate.percent} % of new sessions of "${oneLine(name)}" (${id}) get version ${candidate.version}.`,

@@ -159,7 +159,13 @@ const TestResultView = Type.Object({
   test_id: Type.String(),
   name: Type.String(),
   verdict: Strings(verdicts),
-  repeats: Type.Array(Type.Object({ verdict: Strings(verdicts), steps: Type.Array(Step) })),
+  repeats: Type.Array(
+    Type.Object({
+      verdict: Strings(verdicts),
+      seconds: Nullable(Type.Number({ description: 'The time that the repetition took; null if it is not known.' })),
+      steps: Type.Array(Step),
+    }),
+  ),
 });
 const ReplayResultView = Type.Object({
   session_id: Type.String(),

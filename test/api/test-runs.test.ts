@@ -60,6 +60,7 @@ async function verdicts(t: Test, house: House): Promise<void> {
   t.ok(run.usage.output_tokens > 0 && run.started_at <= run.ended_at);
   const [passes, fails] = run.results;
   t.match(passes, { name: 'Passes', verdict: 'passed', repeats: [{ verdict: 'passed' }] });
+  t.ok(passes.repeats[0].seconds >= 0 && passes.repeats[0].seconds < 60, 'the time of a repetition');
   t.match(passes.repeats[0].steps, [
     { message: 'Hi', reply: 'word word', stop_reason: 'end', calls: [], failures: [] },
   ]);

@@ -325,7 +325,7 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
   t.match(await said('credentials', 'delete', 'none'), {
     code: 1,
     stderr:
-      'parley: No such workspace, key, credential, tool, webhook or delivery. (route_not_found, request req_test)\n',
+      'parley: No such workspace, key, credential, tool, test, run, webhook or delivery. (route_not_found, request req_test)\n',
   });
 });
 

@@ -27,7 +27,7 @@ async function shell(script: string, cwd: string, env: Record<string, string>) {
   return { code, output };
 }
 
-t.test('a pull request is tried in staging, a merge is published, and its digests are committed', async (t) => {
+t.test('a pull request is tested in staging, a merge is published, and its digests are committed', async (t) => {
   const house = await openHouse(t);
   const folder = await temporaryFolder(t);
   const [bin, clone] = [join(folder, 'bin'), join(folder, 'clone')];
@@ -57,11 +57,21 @@ t.test('a pull request is tried in staging, a merge is published, and its digest
     for (const script of scripts(job)) output += await must(script, clone);
     return output;
   };
-  t.match(await run('check'), /Plan: 3 to create[^]*Published "Support"\./, 'a pull request');
+  t.match(
+    await run('check'),
+    /Plan: 3 to create[^]*passed  It greets[^]*has passed: 1 test;[^]*Published "Support"\./,
+    'a pull request',
+  );
+  t.match(await readFile(join(clone, 'reports', 'support.xml'), 'utf8'), /<testcase name="It greets"/);
   const assistants = `/workspaces/${house.workspaceId}/assistants`;
   const named = async () =>
     (await house.console(assistants)).json.data.find((one: { name: string }) => one.name === 'Support');
   t.equal(await named(), undefined, 'has changed staging alone');
+  await must('git checkout -q -- assistants', clone);
+
+  await must("sed -i 's/- Support/- Sales/' assistants/tests/support-greets.yaml", clone);
+  const failing = await run('check').catch(({ message }: Error) => message);
+  t.match(failing, /tests run Support[^]*exit 1[^]*expected  contains: Sales/, 'a pull request whose test fails');
   await must('git checkout -q -- assistants', clone);
 
   t.match(await run('apply'), /Published "Support"\./, 'a merge');

@@ -2,6 +2,7 @@
 import type { ConsoleAssistantView, TestView, ToolView } from '../../wire/wire.ts';
 import { AdvisedFailure, CommandFailure } from '../exit.ts';
 import { segment, type ConsoleClient } from '../console-client.ts';
+import { withTestAdvice } from '../required-tests.ts';
 import { refused, type Folder } from './folder.ts';
 import { readWorkspace, storedTest, type WorkspaceState } from './installation.ts';
 import { planOf, type AssistantStep, type Plan, type Step } from './plan.ts';
@@ -221,11 +222,9 @@ async function settle(
     if (!step.publish || step.outcome !== 'same' || !isDone.has(file.name) || overtaken.includes(file.name)) continue;
     if (file.settings.tools.some(isOfOthers)) continue;
     const wasPublished = await isApplied(file.path, target, async () => {
-      await client.post<ConsoleAssistantView>(
-        `${workspace}/assistants/${segment(stored!.id)}/publish`,
-        {},
-        undefined,
-        `"${stored!.digest}"`,
+      const path = `${workspace}/assistants/${segment(stored!.id)}`;
+      await withTestAdvice(client, path, () =>
+        client.post<ConsoleAssistantView>(`${path}/publish`, {}, undefined, `"${stored!.digest}"`),
       );
       published.push(file.name);
     });

@@ -43,6 +43,7 @@ export async function playRepeat(
   services: Services,
 ): Promise<Repeat> {
   const { visitor, metadata, steps: script } = test;
+  const begunMs = services.clock.monotonic();
   const steps: PlayedStep[] = [];
   let isError = false;
   const messages = script.map(({ message }) => message);
@@ -60,7 +61,8 @@ export async function playRepeat(
     const { reply, stopReason, calls } = turn;
     steps.push({ message, reply, stopReason, calls, failures, judged: judgement !== null });
   }
-  return { verdict: verdictOfRepeat(steps, isError), steps };
+  const seconds = Math.round(services.clock.monotonic() - begunMs) / 1000;
+  return { verdict: verdictOfRepeat(steps, isError), seconds, steps };
 }
 
 /** The result of a test over its repetitions. */
@@ -73,8 +75,8 @@ export function testOutcome(test: AssistantTest, repeats: readonly Repeat[], par
     testDigest: scriptDigest(test),
     name: test.name,
     verdict: verdictOf(verdicts),
-    repeats: repeats.map(({ verdict, steps }) => ({
-      verdict,
+    repeats: repeats.map(({ steps, ...repeat }) => ({
+      ...repeat,
       steps: steps.map((step) => ({
         ...step,
         message: short(step.message),

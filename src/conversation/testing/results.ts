@@ -53,8 +53,9 @@ const testOutcomeView = ({ testId, name, verdict, repeats }: TestOutcome) => ({
   test_id: testId,
   name,
   verdict,
-  repeats: repeats.map(({ verdict: own, steps }) => ({
+  repeats: repeats.map(({ verdict: own, seconds = null, steps }) => ({
     verdict: own,
+    seconds,
     steps: steps.map(({ message, reply, stopReason, calls, failures, judged }) => ({
       ...{ message, reply, stop_reason: stopReason, calls: [...calls], failures: [...failures], judged },
     })),

@@ -118,7 +118,12 @@ export interface TestOutcome {
   readonly testDigest: string;
   readonly name: string;
   readonly verdict: Verdict;
-  readonly repeats: readonly { readonly verdict: Verdict; readonly steps: readonly PlayedStep[] }[];
+  readonly repeats: readonly {
+    readonly verdict: Verdict;
+    /** The time that it took; absent in results of earlier versions. */
+    readonly seconds?: number;
+    readonly steps: readonly PlayedStep[];
+  }[];
 }
 
 export interface ReplayOutcome {

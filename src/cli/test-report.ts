@@ -1,0 +1,164 @@
+/** Texts of runs and replays (contract 21), as `parley tests` prints them. */
+import type { TestRunView, TestRunWithResultsView } from '../wire/wire.ts';
+import { oneLine } from './output.ts';
+
+export type Run = TestRunWithResultsView;
+type Result = Run['results'][number];
+export type TestResultView = Extract<Result, { readonly test_id: string }>;
+export type ReplayResultView = Extract<Result, { readonly session_id: string }>;
+type Repeat = TestResultView['repeats'][number];
+type Step = Repeat['steps'][number];
+export type Verdict = Repeat['verdict'];
+
+export const endedStatuses: readonly string[] = ['passed', 'failed', 'cancelled', 'interrupted'];
+
+export const testsOf = ({ results }: Run): TestResultView[] =>
+  results.filter((one): one is TestResultView => 'test_id' in one);
+export const replaysOf = ({ results }: Run): ReplayResultView[] =>
+  results.filter((one): one is ReplayResultView => 'session_id' in one);
+
+/** Characters of a message or a reply that are shown. */
+const shownCharacters = 300;
+
+export function shown(text: string): string {
+  const line = oneLine(text);
+  if (line === '') return '(nothing)';
+  const characters = [...line];
+  return characters.length <= shownCharacters ? line : `${characters.slice(0, shownCharacters).join('')}…`;
+}
+
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** The time that all repetitions took; null for a result that was stored without it. */
+export function secondsOf({ repeats }: TestResultView): number | null {
+  const times = repeats.flatMap(({ seconds }) => seconds ?? []);
+  return times.length < repeats.length ? null : times.reduce((sum, seconds) => sum + seconds, 0);
+}
+
+/** The expectations that a step does not meet, each with what was seen instead. */
+export function failuresOf({ failures, calls }: Step, isLastOfError: boolean): readonly (readonly [string, string])[] {
+  const refused = calls.filter(({ error }) => error === 'refused').map(({ name }) => name);
+  return [
+    ...failures.map(({ expect, saw }) => [expect, saw] as const),
+    ...(isLastOfError ? [['completed', "the model's provider failed"] as const] : []),
+    // A refused call is not a failure, but often the reason for one.
+    ...(refused.length > 0 && (failures.length > 0 || isLastOfError)
+      ? [['tool_results', `no result for ${[...new Set(refused)].join(', ')}: refused`] as const]
+      : []),
+  ];
+}
+
+/** A step that has failed, with its place in the test. */
+export interface FailedStep {
+  readonly repetition: number;
+  readonly step: number;
+  readonly message: string;
+  readonly failures: readonly (readonly [expected: string, saw: string])[];
+}
+
+export const failedSteps = ({ repeats }: TestResultView): FailedStep[] =>
+  repeats.flatMap(({ verdict, steps }, repeat) =>
+    steps.flatMap((step, index) => {
+      const failures = failuresOf(step, verdict === 'error' && index === steps.length - 1);
+      return failures.length === 0
+        ? []
+        : [{ repetition: repeat + 1, step: index + 1, message: step.message, failures }];
+    }),
+  );
+
+const passedOf = ({ repeats }: TestResultView): string =>
+  `${repeats.filter(({ verdict }) => verdict === 'passed').length} of ${counted(repeats.length, 'repetition')} passed`;
+
+/** A finished test as one line. */
+export function resultLine(result: TestResultView): string {
+  const seconds = secondsOf(result);
+  const notes = [
+    ...(result.repeats.length > 1 ? [passedOf(result)] : []),
+    ...(seconds === null ? [] : [`${seconds.toFixed(1)} s`]),
+  ];
+  return `${result.verdict.padEnd(6)}  ${oneLine(result.name)}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`;
+}
+
+/** The failures of a test that has not passed: steps, expectations and what was seen. */
+export function failureText(result: TestResultView): string {
+  const several = result.repeats.length > 1;
+  const lines = failedSteps(result).flatMap(({ repetition, step, message, failures }) => [
+    `  ${several ? `repetition ${repetition}, ` : ''}step ${step}: ${shown(message)}`,
+    ...failures.flatMap(([expected, saw]) => [`    expected  ${shown(expected)}`, `    got       ${shown(saw)}`]),
+  ]);
+  return [`${result.verdict}: ${oneLine(result.name)} (${result.test_id})`, ...lines].join('\n');
+}
+
+/** The texts of all tests that have not passed, or of all replays. */
+export const detailsText = (run: Run): string =>
+  run.replay
+    ? replaysText(replaysOf(run))
+    : testsOf(run)
+        .filter(({ verdict }) => verdict !== 'passed')
+        .map(failureText)
+        .join('\n\n');
+
+const differs = ({ stored, reply }: ReplayResultView['messages'][number]): boolean => stored !== reply;
+
+/** The distance of a replay from its conversation: calls and the ends of turns count more than words. */
+const distance = ({ calls, ended, messages }: ReplayResultView): number =>
+  calls === 'different' || ended === 'different' ? 2 : messages.some(differs) ? 1 : 0;
+
+/** Replays, those with the most differences first; equal ones are counted alone. */
+function replaysText(replays: readonly ReplayResultView[]): string {
+  const sorted = replays.toSorted((one, other) => distance(other) - distance(one));
+  const texts = sorted.filter((one) => distance(one) > 0).map(replayText);
+  const equal = replays.length - texts.length;
+  return [...texts, ...(equal === 0 ? [] : [`${counted(equal, 'conversation')} without a difference.`])].join('\n\n');
+}
+
+function replayText({ session_id, calls, ended, characters, messages }: ReplayResultView): string {
+  const lines = messages.flatMap((message, index) =>
+    differs(message)
+      ? [
+          `  ${index + 1}. ${shown(message.message)}`,
+          `    then  ${shown(message.stored)}`,
+          `    now   ${shown(message.reply)}`,
+        ]
+      : [],
+  );
+  const head = `${session_id}: calls ${calls}, ended ${ended}, ${characters.stored} -> ${characters.reply} characters`;
+  return [head, ...lines].join('\n');
+}
+
+const verdicts: readonly Verdict[] = ['passed', 'flaky', 'failed', 'error'];
+
+/** The number of tests of each verdict. */
+const verdictCounts = (run: Run): string =>
+  verdicts
+    .map((verdict) => [verdict, testsOf(run).filter((one) => one.verdict === verdict).length] as const)
+    .filter(([, count]) => count > 0)
+    .map(([verdict, count]) => `${count} ${verdict}`)
+    .join(', ');
+
+const endings: Readonly<Record<string, string>> = {
+  passed: 'has passed',
+  failed: 'has failed',
+  cancelled: 'was cancelled',
+  interrupted: 'was interrupted (run it again)',
+};
+
+/** The last line about a run. */
+export function sumText(run: Run): string {
+  const { progress, usage, counts } = run;
+  const done = progress.done < progress.of ? `${progress.done} of ` : '';
+  const noun = run.replay ? 'conversation' : 'test';
+  const parts = [
+    `${done}${counted(progress.of, noun)}`,
+    ...(run.replay ? [] : [verdictCounts(run)].filter((text) => text !== '')),
+    ...(counts === null
+      ? []
+      : [`${counts.calls_different} with other calls, ${counts.ended_different} with another end`]),
+    `${usage.input_tokens} tokens in, ${usage.output_tokens} out`,
+  ];
+  return `The ${run.replay ? 'replay' : 'run'} ${run.id} ${endings[run.status] ?? `is ${run.status}`}: ${parts.join('; ')}.`;
+}
+
+/** The version that a run plays, or the draft. */
+export const playedText = ({ version }: Pick<TestRunView, 'version'>): string =>
+  version === 'draft' ? 'the draft' : `version ${version}`;
