@@ -35,6 +35,7 @@ const watchedSteps: readonly StepName[] = [
   'confirm',
   'beginErasure',
   'eraseSession',
+  'eraseRecord',
   'forgetTraces',
   'finishErasure',
   'settleDelivery',

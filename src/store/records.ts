@@ -12,7 +12,14 @@ import type { LinkSettings, SessionLink, TurnLink } from './records/link.ts';
 import type { AnsweredCalls, PendingCall, Tool, ToolCall } from './records/tools.ts';
 import type { VersionedSettings } from './records/settings.ts';
 import type { AssistantVersion, Release } from './records/versions.ts';
-import type { AssistantTest, TestQueue, TestResult, TestRun } from './records/tests.ts';
+import {
+  runKeyOf,
+  testKey,
+  type AssistantTest,
+  type TestQueue,
+  type TestResult,
+  type TestRun,
+} from './records/tests.ts';
 import type { Webhook } from './records/webhooks.ts';
 
 export type * from './records/attendance.ts';
@@ -531,4 +538,25 @@ export const entryOf = <K extends CatalogKind>(kind: K, record: CatalogRecords[K
 export function boundOf({ kind, record }: CatalogEntry): { readonly most: number; readonly begin: string } | null {
   if (kind === 'webhook') return { most: limits.webhooksMax, begin: '' };
   return kind === 'assistant_test' ? { most: limits.testsMax, begin: `${record.assistantId}_` } : null;
+}
+
+/** A row of the same workspace. */
+export interface RowName {
+  readonly kind: 'session' | 'assistant_test' | 'test_run';
+  readonly id: string;
+}
+
+/**
+ * The rows without which a new record is refused: nothing is made of a session, a test or a run that an erasure has
+ * removed.
+ */
+export function prerequisitesOf({ kind, record }: CatalogEntry): readonly RowName[] {
+  if (kind === 'assistant_test')
+    return record.fromSessionId === null ? [] : [{ kind: 'session', id: record.fromSessionId }];
+  if (kind === 'test_result') return [{ kind: 'test_run', id: runKeyOf(record) }];
+  if (kind !== 'test_run') return [];
+  const { plan, assistantId } = record;
+  return plan.kind === 'replay'
+    ? plan.sessionIds.map((id) => ({ kind: 'session', id }))
+    : plan.testIds.map((id) => ({ kind: 'assistant_test', id: testKey(assistantId, id) }));
 }

@@ -58,6 +58,7 @@ const steps = {
   'history.read': 'history',
   'erasures.begin': 'beginErasure',
   'erasures.eraseSession': 'eraseSession',
+  'erasures.eraseRecord': 'eraseRecord',
   'erasures.forget': 'forgetTraces',
   'erasures.finish': 'finishErasure',
   'erasures.unfinished': 'unfinishedErasures',

@@ -144,5 +144,8 @@ export class NameTaken extends Error {}
 /** The kind has no room for another record (see `boundOf`). */
 export class RecordsFull extends Error {}
 
+/** A row is gone without which the record is refused (see `prerequisitesOf`); nothing was changed. */
+export class PrerequisiteGone extends Error {}
+
 /** The store is reachable but refuses the connection: retries do not help, only another address does. */
 export class StoreRefused extends StoreUnavailable {}

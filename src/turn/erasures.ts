@@ -1,6 +1,6 @@
 /**
- * Erasing a person (contract 22): ends the sessions, forgets what names them outside of them, then removes them. An
- * erasure is stored before its first step, so that the next sweep of any process continues one that was cut.
+ * Erasing a person (contract 22): ends the sessions, forgets what names them outside of them, removes them, and then
+ * what tests keep of them. An erasure is stored before its first step, so that the next sweep of any process continues one that was cut.
  */
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
@@ -9,6 +9,7 @@ import { visitorLimits } from '../host/link-budget.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type { AuditEntry, Cause, ErasedCounts, Erasure, Page, Session, SessionFilter, Store } from '../store/store.ts';
 import { nobody } from '../actors/cause.ts';
+import { eraseTests } from './erased-tests.ts';
 import type { Sessions } from './sessions.ts';
 
 /** Sessions of a visitor that are erased after one scan for what names them. */
@@ -66,7 +67,7 @@ export class Erasures {
   async #run(erasure: Erasure, cause: Cause, audit?: AuditEntry): Promise<ErasedCounts> {
     const { store, clock, drop } = this.#options;
     const { workspaceId, kind, id } = erasure;
-    await store.erasures.begin(erasure, clock.now(), audit);
+    const wasCut = await store.erasures.begin(erasure, clock.now(), audit);
     if (kind === 'session') {
       const stored = await store.sessions.read(workspaceId, id);
       await this.#eraseAll(erasure, stored === null ? [] : [stored.record], cause);
@@ -79,6 +80,7 @@ export class Erasures {
         more = next !== null;
       }
     }
+    await eraseTests(erasure, wasCut, { store, clock }, () => this.#goOn());
     const counts = await store.erasures.finish(erasure);
     drop(erasure);
     return counts;

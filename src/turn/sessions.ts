@@ -14,6 +14,7 @@ import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { thenSync } from '../base/then-sync.ts';
 import {
+  PrerequisiteGone,
   StoreUnavailable,
   type Cause,
   type Message,
@@ -81,6 +82,8 @@ export interface NewSession {
   readonly replaces?: string;
   /** The number of trials that may be open at a time; for a trial only. */
   readonly trialsMax?: number;
+  /** The key of the run of tests that it belongs to; for a session of a test only. */
+  readonly run?: string;
   readonly cause?: Cause;
 }
 
@@ -108,7 +111,8 @@ export class Sessions {
 
   /**
    * Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created
-   * then. Throws `ReleaseMoved` if the versions that people get have changed since `release`.
+   * then. Throws `ReleaseMoved` if the versions that people get have changed since `release`,
+   * and `PrerequisiteGone` if its run has been removed.
    */
   async create(wanted: NewSession): Promise<{ session: Session; replayed: boolean }> {
     const { store, clock, ids } = this.options;
@@ -123,6 +127,7 @@ export class Sessions {
       replaces,
       trialsMax,
       release,
+      run,
       cause = nobody,
       id = this.newId(),
       ...fields
@@ -156,12 +161,14 @@ export class Sessions {
       ...(replaces !== undefined && { replaces }),
       ...(trialsMax !== undefined && { trialsMax }),
       ...(release !== undefined && { release }),
+      ...(run !== undefined && { run }),
       nowMs,
       move: createdMove(session.machine, nowMs, cause),
       audit: cause.auditStep?.({ action: 'create', session, turnId: null }),
     });
     if (created.outcome === 'created') return { session, replayed: false };
     if (created.outcome === 'outdated') throw new ReleaseMoved();
+    if (created.outcome === 'gone') throw new PrerequisiteGone();
     if (created.outcome === 'full') throw new Failure('rate_limited', { seconds: 1 });
     return {
       session: await this.#readMade(wanted.workspaceId, sameBody(created.remembered, remember!)),

@@ -68,29 +68,34 @@ export const VersionWithConfigView = named(
     ...fields,
     config: Type.Object({
       ...{ model, greeting, visitor_fields, voice, max_call_seconds, tool_ids, tool_rounds_max },
-      tools: Type.Array(
-        Type.Object({
-          id: Type.String(),
-          kind: Strings(['http', 'mcp', 'client']),
-          name: Type.String(),
-          url: Nullable(Type.String()),
-          timeout_seconds: Type.Integer(),
-          repeatable: Type.Boolean(),
-          calls_per_minute: Nullable(Type.Integer()),
-          functions: Type.Array(
-            Type.Object({
-              name: Type.String(),
-              remote_name: Type.Optional(
-                Type.String({ description: 'Its name on the MCP server; absent if it is the same.' }),
-              ),
-              description: Nullable(Type.String()),
-              parameters: Type.Unknown(),
-              approval: Strings(['never', 'always']),
-              show: Strings(['none', 'name', 'full']),
-            }),
-          ),
-        }),
-        { description: 'The tools as the version contains them, with the functions that are enabled.' },
+      tools: Type.Optional(
+        Type.Array(
+          Type.Object({
+            id: Type.String(),
+            kind: Strings(['http', 'mcp', 'client']),
+            name: Type.String(),
+            url: Nullable(Type.String()),
+            timeout_seconds: Type.Integer(),
+            repeatable: Type.Boolean(),
+            calls_per_minute: Nullable(Type.Integer()),
+            functions: Type.Array(
+              Type.Object({
+                name: Type.String(),
+                remote_name: Type.Optional(
+                  Type.String({ description: 'Its name on the MCP server; absent if it is the same.' }),
+                ),
+                description: Nullable(Type.String()),
+                parameters: Type.Unknown(),
+                approval: Strings(['never', 'always']),
+                show: Strings(['none', 'name', 'full']),
+              }),
+            ),
+          }),
+          {
+            description:
+              'The tools as the version contains them, with the functions that are enabled. Absent for a person who may not read settings of tools.',
+          },
+        ),
       ),
     }),
   }),

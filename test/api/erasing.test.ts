@@ -5,7 +5,7 @@ import { linked, Visit } from '../pages/link/visits.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { callOn, clipOf } from './caller.ts';
 import { openHouse, openWorkspace, type Answer, type House } from './house.ts';
-import { activeTurn, refused, say, synthetic, transcriptOf, until } from './talk.ts';
+import { activeTurn, assistantPath, end, operate, refused, say, synthetic, transcriptOf, until } from './talk.ts';
 
 const erase = (house: House, what: string): Promise<Answer> =>
   house.console(`/workspaces/${house.workspaceId}/${what}`, { method: 'DELETE' });
@@ -17,6 +17,8 @@ t.test('an erasure removes what it names and returns a receipt', async (t) => {
   await t.test('an erased session is 404 and a repeat has zeros', (t) => session(t, house));
   await t.test('a turn in flight is aborted and erased', (t) => streaming(t, house));
   await t.test('a call is ended and erased with its session', (t) => calling(t, house));
+  await t.test('tests and runs that repeat an erased session go with it, and no others', (t) => tested(t, house));
+  await t.test('a run that plays an erased session ends, and stores nothing more', (t) => playing(t, house));
   await t.test('a visitor is erased with all sessions, and no other visitor', (t) => visitor(t, house));
   await t.test('requests for one erasure at the same time count each session once', (t) => together(t, house));
   await t.test('what never was has a receipt of zeros, and no workspace is 404', (t) => unknown(t, house));
@@ -66,6 +68,79 @@ async function calling(t: Test, house: House): Promise<void> {
   t.equal(await caller.closed, 1008);
   t.match(caller.heard.at(-1), { type: 'error', code: 'session_ended' });
   t.match((await erase(house, `sessions/${caller.session.id}`)).json, zeros, 'the call has left nothing behind it');
+}
+
+const tests = (house: House, assistantId: string, path = ''): string =>
+  assistantPath(house, assistantId, `/tests${path}`);
+const runs = (house: House, assistantId: string, path = ''): string =>
+  assistantPath(house, assistantId, `/test-runs${path}`);
+
+/** An ended session, a test that is made of it, and another test. */
+async function scripted(house: House) {
+  const { id: assistantId } = await synthetic(house, 'tokens=2', { greeting: null });
+  const { id } = await house.session(assistantId);
+  await (await say(house, id, 'My name is Ada.')).rest();
+  await end(house, id);
+  const test = await operate(house, 'POST', tests(house, assistantId), { from_session: id });
+  const steps = [{ message: 'Hello' }];
+  const other = await operate(house, 'POST', tests(house, assistantId), { name: 'Kept', steps });
+  return { assistantId, id, test, other };
+}
+
+const startRun = (house: House, assistantId: string, body: object): Promise<any> =>
+  operate(house, 'POST', runs(house, assistantId), { version: 'draft', ...body });
+
+const passed = (house: House, assistantId: string, { id }: any): Promise<any> =>
+  until(async () => {
+    const run = await operate(house, 'GET', runs(house, assistantId, `/${id}`));
+    return run.status === 'passed' && run;
+  });
+
+/** The sessions of runs of an assistant. */
+const sessionsOfRuns = async (house: House, assistantId: string): Promise<any[]> =>
+  (await operate(house, 'GET', `/workspaces/${house.workspaceId}/sessions?channel=test&limit=100`)).data.filter(
+    ({ assistant_id }: any) => assistant_id === assistantId,
+  );
+
+async function tested(t: Test, house: House): Promise<void> {
+  const { assistantId, id, test, other } = await scripted(house);
+  const gone = [];
+  for (const body of [{ test_ids: [test.id] }, {}, { replay: { sessions: 5 } }])
+    gone.push(await startRun(house, assistantId, body));
+  const kept = await startRun(house, assistantId, { test_ids: [other.id] });
+  for (const run of [...gone, kept]) await passed(house, assistantId, run);
+  t.equal((await sessionsOfRuns(house, assistantId)).length, 5);
+  t.match((await erase(house, `sessions/${id}`)).json, { ...zeros, sessions: 1, messages: 2, turns: 1, tests: 1 });
+  for (const path of [
+    tests(house, assistantId, `/${test.id}`),
+    ...gone.map((run) => runs(house, assistantId, `/${run.id}`)),
+  ])
+    refused(t, await house.console(path), 404, 'route_not_found');
+  t.match(await operate(house, 'GET', tests(house, assistantId)), { data: [{ id: other.id }] });
+  t.match((await operate(house, 'GET', runs(house, assistantId))).data, [{ id: kept.id }]);
+  t.equal((await sessionsOfRuns(house, assistantId)).length, 1);
+  refused(t, await house.console(tests(house, assistantId), { body: { from_session: id } }), 404, 'route_not_found');
+  t.match((await erase(house, `sessions/${id}`)).json, zeros);
+}
+
+async function playing(t: Test, house: House): Promise<void> {
+  const { assistantId, id, other } = await scripted(house);
+  const model = (name: string) =>
+    operate(house, 'PATCH', assistantPath(house, assistantId), { model: { provider: 'synthetic', name } });
+  await model('tokens=2,hang_at=1');
+  const run = await startRun(house, assistantId, { replay: { sessions: 5 } });
+  const [held] = await until(async () => {
+    const all = await sessionsOfRuns(house, assistantId);
+    return all.length === 1 && all;
+  });
+  await model('tokens=2');
+  const next = await startRun(house, assistantId, { test_ids: [other.id] });
+  t.match((await erase(house, `sessions/${id}`)).json, { sessions: 1, tests: 1 });
+  refused(t, await house.console(runs(house, assistantId, `/${run.id}`)), 404, 'route_not_found');
+  await passed(house, assistantId, next);
+  const left = await sessionsOfRuns(house, assistantId);
+  t.match(left, [{ status: 'ended' }]);
+  t.not(left[0].id, held.id, 'the session of the next run');
 }
 
 async function visitor(t: Test, house: House): Promise<void> {

@@ -83,6 +83,9 @@ t.test(edge, async (t) => {
     links(t, house),
   );
   await t.test('an owner of one workspace gives roles in that workspace alone', (t) => scopedOwner(t, house));
+  await t.test('a version shows settings of its tools to those who may read tools alone', (t) =>
+    toolSettings(t, house),
+  );
   await t.test('the live view shows a person what the role may read', (t) => liveView(t, house));
 });
 
@@ -228,6 +231,34 @@ async function scopedOwner(t: Test, house: House): Promise<void> {
   const url = (await link({ role: 'owner' })).json.url;
   t.equal((await house.console(`/people/${me.id}`, { method: 'PATCH', body: { role: 'viewer' } })).status, 200);
   isRefused(t, await signIn(house, tokenOf(url)), refusals.invalidToken, 'a link is void once its maker is no owner');
+}
+
+async function toolSettings(t: Test, house: House): Promise<void> {
+  const tools = `/workspaces/${house.workspaceId}/tools`;
+  const functions = [{ name: 'look_up', description: 'Looks up.', parameters: { type: 'object' } }];
+  const made = await house.console(tools, {
+    body: { kind: 'http', name: 'Orders', url: 'https://orders.test/first', functions },
+  });
+  const { id } = await house.assistant({ tool_ids: [made.json.id] });
+  const change = { method: 'PATCH', body: { url: 'https://orders.test/second' } };
+  t.equal((await house.console(`${tools}/${made.json.id}`, change)).status, 200);
+  await house.revise(id, { greeting: 'Hello again.' });
+  const paths = ['versions/2', 'versions/2/changes', 'versions/2/changes?from=draft'];
+  for (const role of roles) {
+    const cookie = await person(house, role);
+    const answers = await Promise.all(
+      paths.map((path) => withCookie(house, cookie, `/workspaces/${house.workspaceId}/assistants/${id}/${path}`)),
+    );
+    for (const { status } of answers) t.equal(status, 200, role);
+    const [version, changes] = answers.map(({ json }) => json);
+    t.match(version.config, { greeting: 'Hello again.', tool_ids: [made.json.id] });
+    t.match(changes.data, [{ path: 'greeting' }]);
+    const texts = answers.map(({ text }) => text).join('');
+    const readsTools = ['owner', 'editor'].includes(role);
+    for (const setting of ['orders.test', 'look_up'])
+      t.equal(texts.includes(setting), readsTools, `${role}: ${setting}`);
+    t.equal('tools' in version.config, readsTools, role);
+  }
 }
 
 async function liveView(t: Test, house: House): Promise<void> {

@@ -104,6 +104,7 @@ for (const [name, open] of Object.entries(places)) {
     const place = await open(t);
     const house = await start(t, place);
     const visitor = await fillIn(t, house);
+    await testOn(t, house);
     const before = await place.rows();
     t.same(found(before, canaries).sort(), [...names].sort(), 'every text is stored');
     const feed = await watch(t, house);
@@ -113,10 +114,15 @@ for (const [name, open] of Object.entries(places)) {
     const path = `/workspaces/${house.workspaceId}`;
     const erase = (what: string) => house.console(`${path}/${what}`, { method: 'DELETE' });
     const receipt = await erase(`visitors/${visitor}`);
-    t.match(receipt.json, { object: 'erasure', sessions: 2, messages: 8, turns: 3, feedback: 1, tests: 0 });
+    t.match(receipt.json, { object: 'erasure', sessions: 2, messages: 8, turns: 3, feedback: 1, tests: 1 });
     t.equal(receipt.status, 200);
-    for (const { id } of (await house.console(`${path}/sessions?limit=100`)).json.data)
-      t.match((await erase(`sessions/${id}`)).json, { object: 'erasure', sessions: 1 });
+    let tests = 0;
+    for (const { id } of (await house.console(`${path}/sessions?limit=100`)).json.data) {
+      const { json } = await erase(`sessions/${id}`);
+      t.match(json, { object: 'erasure', sessions: 1 });
+      tests += json.tests;
+    }
+    t.equal(tests, 1, 'the test of a session without a visitor');
     t.match((await erase(`visitors/${visitor}`)).json, { sessions: 0, messages: 0, turns: 0 }, 'a repeat has zeros');
 
     t.same((await house.console(`${path}/sessions?limit=100`)).json.data, []);
@@ -218,6 +224,34 @@ async function fillIn(t: Test, house: House): Promise<string> {
   const stream = await say(house, streaming.id, 'hang');
   await until(async () => (await stream.next())?.event === 'message.delta');
   return visit.id;
+}
+
+/**
+ * Makes a test of a session of the visitor and one of another session, runs each, and replays both: all of these have
+ * texts of the sessions.
+ */
+async function testOn(t: Test, house: House): Promise<void> {
+  const workspace = `/workspaces/${house.workspaceId}`;
+  const sessions: any[] = (await house.console(`${workspace}/sessions?limit=100`)).json.data;
+  const held = sessions.findLast((one) => one.channel === 'link');
+  const own = sessions.find((one) => one.channel === 'api' && one.visitor.name === text.visitor);
+  const path = `${workspace}/assistants/${held.assistant_id}`;
+  const runs = [];
+  for (const { id } of [held, own]) {
+    const test = await house.console(`${path}/tests`, { body: { from_session: id } });
+    t.equal(test.status, 201, test.text);
+    runs.push({ version: 1, test_ids: [test.json.id] });
+    t.equal((await house.console(`${workspace}/sessions/${id}/end`, { method: 'POST' })).status, 200);
+  }
+  for (const body of [...runs, { version: 'draft', replay: { sessions: 10 } }]) {
+    const { status, json } = await house.console(`${path}/test-runs`, { body });
+    t.equal(status, 202);
+    const run = await until(async () => {
+      const now = (await house.console(`${path}/test-runs/${json.id}`)).json;
+      return !['queued', 'running'].includes(now.status) && now;
+    });
+    t.match(run, { status: 'passed', results: [{}] }, JSON.stringify(run));
+  }
 }
 
 const lookUp = {

@@ -900,8 +900,9 @@ const broken: Record<string, (store: Store) => Partial<Steps>> = {
   }),
   'a row in the audit with each sending of an erasure': (store) => ({
     async beginErasure(erasure, nowMs, audit) {
-      await store.erasures.begin(erasure, nowMs);
+      const hadBegun = await store.erasures.begin(erasure, nowMs);
       if (audit !== undefined) await store.catalog.create('audit_entry', audit);
+      return hadBegun;
     },
   }),
   'rows of the audit whose places are forgotten': (store) => ({

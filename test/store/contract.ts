@@ -18,6 +18,7 @@ import { stepCases } from './contract/steps.ts';
 import { sessionCases } from './contract/sessions.ts';
 import { sweepCases } from './contract/sweep.ts';
 import { turnCases } from './contract/turns.ts';
+import { testRunCases } from './contract/test-runs.ts';
 import { textCases } from './contract/text.ts';
 import { webhookCases } from './contract/webhooks.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -47,6 +48,7 @@ export const cases: readonly Case[] = [
   ...limitCases,
   ...historyCases,
   ...erasureCases,
+  ...testRunCases,
   ...auditCases,
   ...sweepCases,
   ...webhookCases,

@@ -23,6 +23,7 @@ const wanted = [
     'createSession created',
     'createSession remembered',
     'createSession outdated',
+    'createSession gone',
     'saveSession 2',
     'saveSession null',
     'attendSession stored',

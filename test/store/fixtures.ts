@@ -5,6 +5,7 @@ import type {
   AppendResult,
   Assistant,
   AssistantTest,
+  TestRun,
   AssistantVersion,
   Basis,
   BeginTurn,
@@ -139,8 +140,38 @@ export function assistantTest(
     toolResults: { look_up: [{ status: 'failed', output: '' }] },
     repeat: 2,
     fromSessionId: null,
+    fromVisitorId: null,
     createdAt: 1,
     updatedAt: 1,
+    ...over,
+  };
+}
+
+/** A run of tests that has not begun; a replay of no session unless `over` has another plan. */
+export function testRun(
+  { id: assistantId, workspaceId, ...settings }: Assistant,
+  over: Partial<TestRun> = {},
+): TestRun {
+  const { greeting, visitorFields, maxCallSeconds, model, voice } = settings;
+  return {
+    id: testKey(assistantId, ids.make('run')),
+    workspaceId,
+    assistantId,
+    version: null,
+    digest: 'digest',
+    settings: { greeting, visitorFields, maxCallSeconds, model, voice },
+    tools: [],
+    plan: { kind: 'replay', sessionIds: [] },
+    origins: { sessionIds: [], visitorIds: [] },
+    machine: snapshot('queued', { attempts: 0 }),
+    createdAt: 1,
+    startedAt: null,
+    endedAt: null,
+    done: 0,
+    of: 0,
+    usage: { inputTokens: 0, outputTokens: 0 },
+    counts: null,
+    testsDigest: null,
     ...over,
   };
 }

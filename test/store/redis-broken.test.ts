@@ -50,6 +50,13 @@ const broken: Readonly<Record<string, Break>> = {
     of: 'erase-session',
     put: [["redis.call('EXISTS', at('session', session)) == 1", 'true']],
   },
+  'a test of an erased session': { of: 'create-record', put: [['not is_there(ARGV[each], ARGV[each + 1])', 'false']] },
+  'a session of a run that is gone': { of: 'create-session', put: [["if run ~= '' and not", "if run == 'x' and not"]] },
+  'an erasure that counts a test with each sending': { of: 'erase-record', put: [['removed == 1 and', '']] },
+  'a record removed at another version': {
+    of: 'remove-record',
+    put: [["if version ~= '' and", "if version == 'x' and"]],
+  },
   'a row in the audit of a session that another writer has moved': {
     of: 'save-session',
     put: [['if not unmoved', 'put_audit(audit_id, audit)\nif not unmoved']],

@@ -185,6 +185,14 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   'an erasure counts each session, message and turn once, however often it is repeated': [
     'an erasure that counts a repeat',
   ],
+  'a test of a session, a run and a result are stored while what they are made of is there, and not after it': [
+    'a test of an erased session',
+  ],
+  'a session of a run is created while its run is there, and not after it': ['a session of a run that is gone'],
+  'an erasure removes tests, runs and results, and counts each test once': [
+    'an erasure that counts a test with each sending',
+  ],
+  'a record is removed at the version that is given, and at no other': ['a record removed at another version'],
   'an erasure is listed from its beginning to its end': ['an erasure that nobody continues'],
   'requests, places and limits that name an erased session or visitor are forgotten, and no others': [
     'an erasure that forgets no request',

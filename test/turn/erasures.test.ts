@@ -4,10 +4,12 @@ import { nobody } from '../../src/actors/cause.ts';
 import { WheelClock } from '../../src/base/clock.ts';
 import { Failure } from '../../src/base/errors.ts';
 import { memoryStore } from '../../src/store/memory.ts';
+import { nothingErased } from '../../src/store/parts/erasures.ts';
 import { wrapStore, type Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable, type ErasedCounts, type Erasure, type Store } from '../../src/store/store.ts';
 import { Erasures, type ErasuresOptions } from '../../src/turn/erasures.ts';
-import { Scene } from '../store/fixtures.ts';
+import { resultKey } from '../../src/store/records/tests.ts';
+import { assistant, Scene, testRun } from '../store/fixtures.ts';
 
 const visitorId = 'vis_1';
 
@@ -45,9 +47,9 @@ async function scene(
 t.test('requests for an erasure that runs have one receipt', async (t) => {
   const { erasures, erasure, dropped } = await scene(t, 3);
   const receipts = await Promise.all([erasures.erase(erasure, nobody), erasures.erase(erasure, nobody)]);
-  t.same(receipts, Array(2).fill({ sessions: 3, messages: 0, turns: 0, feedback: 0 }));
+  t.same(receipts, Array(2).fill({ ...nothingErased, sessions: 3 }));
   t.equal(dropped.length, 4, 'this process drops its copies of the sessions and the visitor, once');
-  t.same(await erasures.erase(erasure, nobody), { sessions: 0, messages: 0, turns: 0, feedback: 0 });
+  t.same(await erasures.erase(erasure, nobody), nothingErased);
 });
 
 t.test('a session that another process erases meanwhile is no failure', async (t) => {
@@ -77,7 +79,7 @@ t.test('an erasure that the store cut is continued by the next sweep, with its c
   t.same(faults, [], 'which is reported elsewhere');
   left = Infinity;
   await erasures.resume();
-  t.same(receipt, { sessions: 50, messages: 0, turns: 0, feedback: 0 });
+  t.same(receipt, { ...nothingErased, sessions: 50 });
   t.same(await store.erasures.unfinished(), []);
 });
 
@@ -107,3 +109,56 @@ t.test('a fault of one erasure is reported, and the others are continued', async
   t.equal(faults.length, 1);
   t.same(await store.erasures.unfinished(), [erasure]);
 });
+
+t.test(
+  'what tests keep of a visitor goes with an erasure, also if it was cut between a run and its results',
+  async (t) => {
+    let isCut = true;
+    const found = await scene(t, 1, {
+      changed: {
+        async eraseRecord(each, kind, id) {
+          if (kind === 'test_result' && isCut) throw new StoreUnavailable('The store is away.');
+          await found.store.erasures.eraseRecord(each, kind, id);
+        },
+      },
+    });
+    const { store, erasures, erasure } = found;
+    const { catalog } = store;
+    const { workspaceId } = erasure;
+    const [of, other] = [assistant(workspaceId), assistant(workspaceId)];
+    const own = testRun(of, { origins: { sessionIds: [], visitorIds: [visitorId] } });
+    const kept = testRun(other, { origins: { sessionIds: [], visitorIds: ['vis_2'] } });
+    const fixtures = new Scene(store, Date.now());
+    for (const run of [own, kept]) {
+      await catalog.create('test_run', run);
+      const session = fixtures.session({ workspaceId, channel: 'test' });
+      await store.sessions.create(fixtures.createStep({ session, run: run.id }));
+      const { assistantId } = run;
+      const sessionIds = [session.id];
+      await catalog.create('test_result', {
+        id: resultKey(run, 0),
+        workspaceId,
+        assistantId,
+        sessionIds,
+        outcome: null,
+      });
+    }
+    t.ok((await erasures.erase(erasure, nobody).catch((error: unknown) => error)) instanceof StoreUnavailable);
+    t.equal(await catalog.read('test_run', workspaceId, own.id), null, 'the run is removed first');
+    isCut = false;
+    await erasures.resume();
+    t.same(await store.erasures.unfinished(), []);
+    const page = { limit: 100, after: null, order: 'asc' } as const;
+    const { items } = await catalog.list('test_result', workspaceId, page);
+    t.same(
+      items.map(({ id }) => id),
+      [resultKey(kept, 0)],
+    );
+    const sessions = await store.sessions.list(workspaceId, fixtures.filter(), page);
+    t.same(
+      sessions.items.map(({ id }) => id),
+      items[0]!.sessionIds,
+      'the sessions of the run are removed with it',
+    );
+  },
+);

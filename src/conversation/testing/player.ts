@@ -32,7 +32,9 @@ export interface Conversation {
 export interface PlayingRun {
   /** Throws if the run is not played here any more; called before each step. */
   check(): void;
-  /** Stores that the session belongs to the run. */
+  /** The key of the run: a session is not created once the run is removed. */
+  readonly key: string;
+  /** Stores that the session belongs to the run, before it is created. */
   opened(sessionId: string): Promise<void>;
   /** Counts the tokens of a turn, or of a judgement. */
   used(usage: { readonly inputTokens: number; readonly outputTokens: number }): void;
@@ -49,12 +51,13 @@ export async function* play(
   const { host } = services;
   const { workspaceId, id: assistantId, maxCallSeconds } = assistant;
   run.check();
+  const id = host.sessions.newId();
+  await run.opened(id);
   const { session } = await host.sessions.create({
-    ...{ workspaceId, assistantId, channel: 'test', visitor, metadata, maxCallSeconds },
+    ...{ id, workspaceId, assistantId, channel: 'test', visitor, metadata, maxCallSeconds, run: run.key },
     greeting: (made) => greetingFor(assistant, made),
     remember: null,
   });
-  await run.opened(session.id);
   for (const message of messages) {
     run.check();
     const exchange = await playTurn(assistant, session, message, results, run, services);

@@ -32,13 +32,30 @@ export const withoutRun = (queue: TestQueue, runId: string): TestQueue => ({
   running: queue.running?.runId === runId ? null : queue.running,
 });
 
-type QueueCatalog = Pick<Catalog, 'read' | 'replace' | 'create'>;
+type QueueCatalog = Pick<Catalog, 'read' | 'replace' | 'create' | 'remove'>;
 
 export const changeQueue = (
   catalog: QueueCatalog,
   assistantId: string,
   change: (before: TestQueue) => TestQueue | null,
 ): Promise<TestQueue | null> => changeRecord(catalog, 'test_queue', installation, assistantId, change);
+
+/** Takes a run out of its queue. A queue without runs is removed, since each process lists all queues. */
+export async function dequeue(catalog: QueueCatalog, assistantId: string, runId: string): Promise<void> {
+  for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+    const stored = await catalog.read('test_queue', installation, assistantId);
+    if (stored === null) return;
+    const left = withoutRun(stored.record, runId);
+    const isEmpty = left.running === null && left.waiting.length === 0;
+    const isStored = isEmpty
+      ? await catalog.remove('test_queue', installation, assistantId, undefined, stored.version)
+      : (await catalog.replace('test_queue', left, stored.version)) !== null;
+    if (isStored) return;
+  }
+  throw unstored();
+}
+
+const unstored = () => new StoreUnavailable('The queue of runs could not be stored. Repeat the request.');
 
 /** Adds a run to the queue of its assistant; throws 429 if as many wait as may. */
 export async function enqueue(
@@ -63,5 +80,5 @@ export async function enqueue(
       running: null,
     });
   }
-  throw new StoreUnavailable('The queue of runs could not be stored. Repeat the request.');
+  throw unstored();
 }

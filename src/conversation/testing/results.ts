@@ -1,27 +1,6 @@
-/** Results of a run (contract 21): read from the store, and as the console shows them. */
-import { limits } from '../../base/limits.ts';
-import { ownIdOf, resultsBegin } from '../../store/records/tests.ts';
-import type { Catalog, Page, ReplayOutcome, TestOutcome, TestResult, TestRun } from '../../store/store.ts';
-
-/** The results of a run so far, in its order. */
-export async function resultsOf(
-  catalog: Pick<Catalog, 'list'>,
-  run: Pick<TestRun, 'id' | 'workspaceId' | 'assistantId'>,
-): Promise<TestResult[]> {
-  const begin = resultsBegin(run);
-  const results: TestResult[] = [];
-  for (let after: string | null = begin; after !== null;) {
-    const page: Page<TestResult> = await catalog.list('test_result', run.workspaceId, {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
-    const own = page.items.filter((result) => result.id.startsWith(begin));
-    results.push(...own);
-    after = own.length < page.items.length ? null : page.next;
-  }
-  return results;
-}
+/** A run and its results (contract 21), as the console shows them. */
+import { ownIdOf } from '../../store/records/tests.ts';
+import type { ReplayOutcome, TestOutcome, TestResult, TestRun } from '../../store/store.ts';
 
 export const runView = (run: TestRun) => ({
   id: ownIdOf(run),

@@ -8,10 +8,12 @@ import { secondsOf, type Timer } from '../../base/clock.ts';
 import { withSettings } from '../../store/records/settings.ts';
 import { installation } from '../../store/records.ts';
 import { ownIdOf, resultKey, testKey } from '../../store/records/tests.ts';
+import { resultsOf } from '../../turn/erased-tests.ts';
 import { changeRecord } from '../../store/parts/change-record.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import type { AnsweringAssistant } from '../../host/versions.ts';
 import {
+  PrerequisiteGone,
   StoreUnavailable,
   type AssistantTest,
   type AuditEntry,
@@ -24,9 +26,8 @@ import {
 import type { Services } from '../services.ts';
 import { playAgain, playRepeat, testOutcome } from './parts.ts';
 import type { PlayingRun } from './player.ts';
-import { changeQueue, claimable, claimed, runLeaseMs, withoutRun } from './queue.ts';
+import { changeQueue, claimable, claimed, dequeue, runLeaseMs } from './queue.ts';
 import { removeAgedSessions } from './retention.ts';
-import { resultsOf } from './results.ts';
 import { testsDigest } from './tests.ts';
 
 /** Milliseconds between two looks for runs. */
@@ -100,7 +101,7 @@ export class TestRuns {
   ): Promise<TestRun | null> {
     const cancelled = await this.#change(run, { type: 'cancel' }, {}, audit);
     this.#halt(run);
-    await changeQueue(this.#services().store.catalog, run.assistantId, (before) => withoutRun(before, ownIdOf(run)));
+    await dequeue(this.#services().store.catalog, run.assistantId, ownIdOf(run));
     this.wake();
     return cancelled;
   }
@@ -137,7 +138,7 @@ export class TestRuns {
     if (stored === null || endedRuns.includes(stored.record.machine.state)) {
       const atMs = queue.waiting.find(({ runId }) => runId === free)?.atMs ?? 0;
       if (stored === null && clock.now() - atMs < unstoredMs) return;
-      await changeQueue(store.catalog, queue.id, (before) => withoutRun(before, free));
+      await dequeue(store.catalog, queue.id, free);
       return;
     }
     let isMine = false;
@@ -152,7 +153,7 @@ export class TestRuns {
     this.#playing.set(queue.id, playing);
     void this.#play(stored.record, playing)
       .catch((err) => {
-        const isExpected = err instanceof Stopped || err instanceof StoreUnavailable;
+        const isExpected = err instanceof Stopped || err instanceof StoreUnavailable || err instanceof PrerequisiteGone;
         if (!isExpected) log.error({ err, run_id: free }, 'A run of tests could not be played.');
       })
       .then(() => this.#release(queue.id, free))
@@ -391,6 +392,7 @@ class RunPlayer {
   /** The run as a part of it is played: its sessions are stored with it before their first turn. */
   #part(place: number): PlayingRun {
     return {
+      key: this.#run.id,
       check: () => this.#check(),
       used: (usage) => this.#count(usage),
       holds: (stop) => this.#hold(stop),

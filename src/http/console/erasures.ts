@@ -17,8 +17,8 @@ async function erase(request: ConsoleRequest, kind: Erasure['kind'], id: string)
     causeByOperator(request),
     actEntry(request, workspaceId, { action: 'erase', objectType: kind, objectId: id }),
   );
-  const { sessions, messages, turns, feedback } = counts;
+  const { sessions, messages, turns, feedback, tests } = counts;
   const at = nowSeconds(request);
-  const receipt: ErasureView = { object: 'erasure', at, sessions, messages, turns, feedback, tests: 0 };
+  const receipt: ErasureView = { object: 'erasure', at, sessions, messages, turns, feedback, tests };
   return { status: 200, json: receipt };
 }

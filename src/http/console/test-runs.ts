@@ -5,11 +5,19 @@ import { limits } from '../../base/limits.ts';
 import { secondsOf } from '../../base/clock.ts';
 import { enqueue } from '../../conversation/testing/queue.ts';
 import { removeRun } from '../../conversation/testing/retention.ts';
-import { resultsOf, runView, runWithResults } from '../../conversation/testing/results.ts';
+import { runView, runWithResults } from '../../conversation/testing/results.ts';
 import { toolsOf, versionOf } from '../../host/draft.ts';
 import { changesOf } from '../../store/parts/audit.ts';
+import { resultsOf } from '../../turn/erased-tests.ts';
 import { ownIdOf, testKey } from '../../store/records/tests.ts';
-import type { Assistant, AssistantVersion, Page, Session, TestPlan, TestRun } from '../../store/store.ts';
+import {
+  PrerequisiteGone,
+  type Assistant,
+  type AssistantVersion,
+  type Page,
+  type Session,
+  type TestRun,
+} from '../../store/store.ts';
 import type { CreateTestRunBody } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import { apiChannels } from '../handlers/sessions.ts';
@@ -47,7 +55,7 @@ export async function createTestRun(request: ConsoleRequest<unknown, CreateTestR
   const assistant = await reachVersioned(request);
   const { id: assistantId, workspaceId } = assistant;
   const played = await settingsOf(assistant, body.version, request);
-  const plan = await planOf(assistant, body, request);
+  const { plan, origins } = await planOf(assistant, body, request);
   const ownId = services.ids.make('run');
   const run: TestRun = {
     id: testKey(assistantId, ownId),
@@ -58,6 +66,7 @@ export async function createTestRun(request: ConsoleRequest<unknown, CreateTestR
     settings: played.settings,
     tools: played.tools,
     plan,
+    origins,
     machine: { version: runVersion, state: 'queued', context: { attempts: 0 } },
     createdAt: nowSeconds(request),
     startedAt: null,
@@ -72,7 +81,14 @@ export async function createTestRun(request: ConsoleRequest<unknown, CreateTestR
   await enqueue(services.store.catalog, assistant, ownId, services.clock.now());
   const changes = changesOf(null, { version: body.version, digest: played.digest, kind: plan.kind, of: run.of });
   const row = actEntry(request, workspaceId, { action: 'create', objectType: 'test_run', objectId: ownId, changes });
-  await services.store.catalog.create('test_run', run, undefined, row);
+  try {
+    await services.store.catalog.create('test_run', run, undefined, row);
+  } catch (error) {
+    if (!(error instanceof PrerequisiteGone)) throw error;
+    // A test or a session was removed since the run was planned.
+    if (body.test_ids === undefined) return createTestRun(request);
+    throw nowhere();
+  }
   services.testRuns.wake();
   await removeOldRuns(assistant, request);
   const location = `/console/api/workspaces/${workspaceId}/assistants/${assistantId}/test-runs/${ownId}`;
@@ -113,18 +129,27 @@ async function planOf(
   assistant: Assistant,
   { test_ids: wanted, repeat: repeated, replay }: Omit<CreateTestRunBody, 'version'>,
   request: ConsoleRequest<unknown, unknown>,
-): Promise<TestPlan> {
+): Promise<Pick<TestRun, 'plan' | 'origins'>> {
   const repeat = repeated ?? null;
   if (replay !== undefined) {
     if (wanted !== undefined || repeat !== null) throw new Failure('invalid_field', { field: 'replay' });
-    return { kind: 'replay', sessionIds: await newestSessions(assistant, replay.sessions, request) };
+    const sessions = await newestSessions(assistant, replay.sessions, request);
+    const sessionIds = sessions.map(({ id }) => id);
+    const visitorIds = sessions.flatMap(({ link }) => link?.visitorId ?? []);
+    return { plan: { kind: 'replay', sessionIds }, origins: { sessionIds, visitorIds: [...new Set(visitorIds)] } };
   }
   // The oldest test is played first.
-  const all = (await testsOf(request, assistant)).map(ownIdOf);
-  const testIds = wanted === undefined ? all : [...new Set(wanted)];
-  if (!testIds.every((id) => all.includes(id))) throw nowhere();
-  if (testIds.length === 0) throw new Failure('invalid_field', { field: 'tests' });
-  return { kind: 'tests', testIds, all: testIds.length === all.length, repeat };
+  const all = new Map((await testsOf(request, assistant)).map((test) => [ownIdOf(test), test]));
+  const testIds = wanted === undefined ? [...all.keys()] : [...new Set(wanted)];
+  const tests = testIds.map((id) => present(all.get(id) ?? null));
+  if (tests.length === 0) throw new Failure('invalid_field', { field: 'tests' });
+  return {
+    plan: { kind: 'tests', testIds, all: tests.length === all.size, repeat },
+    origins: {
+      sessionIds: [...new Set(tests.flatMap(({ fromSessionId }) => fromSessionId ?? []))],
+      visitorIds: [...new Set(tests.flatMap(({ fromVisitorId }) => fromVisitorId ?? []))],
+    },
+  };
 }
 
 /** The newest sessions of an assistant that have ended. */
@@ -132,7 +157,7 @@ async function newestSessions(
   { id, workspaceId }: Assistant,
   most: number,
   { services }: Pick<ConsoleRequest, 'services'>,
-): Promise<string[]> {
+): Promise<Session[]> {
   const filter = {
     assistantIds: [id],
     status: 'ended' as const,
@@ -140,16 +165,16 @@ async function newestSessions(
     channels: apiChannels,
     now: secondsOf(services.clock.now()),
   };
-  const ids: string[] = [];
+  const sessions: Session[] = [];
   for (let after: string | null = null; ;) {
-    const limit = Math.min(limits.listMax, most - ids.length);
+    const limit = Math.min(limits.listMax, most - sessions.length);
     const page: Page<Session> = await services.store.sessions.list(workspaceId, filter, {
       limit,
       after,
       order: 'desc',
     });
-    ids.push(...page.items.map((session) => session.id));
-    if (page.next === null || ids.length >= most) return ids;
+    sessions.push(...page.items);
+    if (page.next === null || sessions.length >= most) return sessions;
     after = page.next;
   }
 }

@@ -5,7 +5,14 @@ import { scriptOfSession } from '../../conversation/testing/from-session.ts';
 import { nestingProblem, scriptOf, testView, type TestScript } from '../../conversation/testing/tests.ts';
 import { testKey } from '../../store/records/tests.ts';
 import { changeRecord } from '../../store/parts/change-record.ts';
-import { RecordsFull, type Assistant, type AssistantTest, type Page, type PageRequest } from '../../store/store.ts';
+import {
+  PrerequisiteGone,
+  RecordsFull,
+  type Assistant,
+  type AssistantTest,
+  type Page,
+  type PageRequest,
+} from '../../store/store.ts';
 import type { CreateTestBody, PatchTestBody } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
@@ -49,8 +56,8 @@ export async function createTest(request: ConsoleRequest<unknown, CreateTestBody
   const { id: assistantId, workspaceId } = (await reachPathAssistant(request)).record;
   checkNesting(body);
   const fromSessionId = body.from_session ?? null;
-  const made = fromSessionId === null ? {} : await madeFrom(fromSessionId, assistantId, request);
-  const script: Partial<TestScript> = { ...made, ...scriptOf(body) };
+  const made = fromSessionId === null ? null : await madeFrom(fromSessionId, assistantId, request);
+  const script: Partial<TestScript> = { ...made?.script, ...scriptOf(body) };
   const { name, steps, visitor = {}, metadata = {}, toolResults = {}, repeat = 1 } = script;
   if (name === undefined) throw new Failure('missing_field', { field: 'name' });
   if (steps === undefined) throw new Failure('missing_field', { field: 'steps' });
@@ -62,6 +69,7 @@ export async function createTest(request: ConsoleRequest<unknown, CreateTestBody
     assistantId,
     ...{ name, visitor, metadata, steps, toolResults, repeat },
     fromSessionId,
+    fromVisitorId: made?.visitorId ?? null,
     createdAt: at,
     updatedAt: at,
   };
@@ -69,24 +77,27 @@ export async function createTest(request: ConsoleRequest<unknown, CreateTestBody
     await services.store.catalog.create('assistant_test', test, undefined, audited(request, 'test')(null, test));
   } catch (error) {
     if (error instanceof RecordsFull) throw new Failure('invalid_field', { field: 'tests' });
+    // The session was erased meanwhile.
+    if (error instanceof PrerequisiteGone) throw nowhere();
     throw error;
   }
   const location = `/console/api/workspaces/${workspaceId}/assistants/${assistantId}/tests/${ownId}`;
   return { status: 201, headers: { location }, json: testView(test) };
 }
 
-/** The script of a session of the assistant. */
+/** The script of a session of the assistant, and the visitor who holds the session. */
 async function madeFrom(
   sessionId: string,
   assistantId: string,
   { params, services }: Pick<ConsoleRequest, 'params' | 'services'>,
-): Promise<Partial<TestScript>> {
+): Promise<{ readonly script: Partial<TestScript>; readonly visitorId: string | null }> {
   const session = await services.host.sessions.read(params.w, sessionId);
   if (session?.assistantId !== assistantId) throw nowhere();
-  return present(
-    await scriptOfSession(session, services.store),
-    new Failure('invalid_field', { field: 'from_session' }),
-  );
+  const script = await scriptOfSession(session, services.store);
+  return {
+    script: present(script, new Failure('invalid_field', { field: 'from_session' })),
+    visitorId: session.link?.visitorId ?? null,
+  };
 }
 
 export async function patchTest(request: ConsoleRequest<unknown, PatchTestBody>): Promise<Reply> {

@@ -1,5 +1,6 @@
 /** `/console/api/workspaces/{w}/assistants/{id}/versions`, rollouts of them, and rollbacks to them (contract 20). */
 import { Failure } from '../../base/errors.ts';
+import { mayDo } from '../../base/roles.ts';
 import { limits } from '../../base/limits.ts';
 import { definitionView, toolsOf, versionedSettingsView } from '../../host/draft.ts';
 import type { Publication, ReleaseRequest } from '../../host/assistants.ts';
@@ -54,7 +55,10 @@ export async function getVersion(request: ConsoleRequest): Promise<Reply> {
   const assistant = await reachVersioned(request);
   const version = await reachVersion(assistant, request.params.n, request);
   const counts = await request.services.store.catalog.releaseCounts(assistant.workspaceId, assistant.id);
-  const config = { ...versionedSettingsView(version.settings), tools: version.tools.map(toolConfig) };
+  const config = {
+    ...versionedSettingsView(version.settings),
+    ...(readsTools(request) && { tools: version.tools.map(toolConfig) }),
+  };
   return { status: 200, json: { ...versionView(version, assistant, counts), config } };
 }
 
@@ -63,7 +67,8 @@ export async function versionChanges(request: ConsoleRequest<VersionChangesQuery
   const assistant = await reachVersioned(request);
   const version = await reachVersion(assistant, request.params.n, request);
   const { from = version.number === 1 ? null : String(version.number - 1) } = request.query;
-  const data = changesOf(await comparedTo(assistant, from, request), compared(version.settings, version.tools));
+  const [before, after] = [await comparedTo(assistant, from, request), compared(version.settings, version.tools)];
+  const data = readsTools(request) ? changesOf(before, after) : changesOf(withoutTools(before), withoutTools(after));
   return { status: 200, json: { object: 'version_changes', data } };
 }
 
@@ -161,6 +166,15 @@ const compared = (settings: Parameters<typeof versionedSettingsView>[0], tools: 
   ...versionedSettingsView(settings),
   tools: Object.fromEntries(tools.map((tool) => [tool.id, definitionView(tool)])),
 });
+
+/** Whether the caller may read settings of tools: a version shows them to nobody else. */
+const readsTools = ({ caller }: ConsoleRequest<unknown, unknown>): boolean => mayDo(caller.grant, 'tools.read');
+
+function withoutTools(settings: ReturnType<typeof compared> | null) {
+  if (settings === null) return null;
+  const { tools: _, ...rest } = settings;
+  return rest;
+}
 
 const toolConfig = (tool: VersionedTool) => ({ ...definitionView(tool), kind: tool.kind, name: tool.name });
 

@@ -25,5 +25,6 @@ export const assistantTest = record('assistant_test', {
   ),
   repeat: Count(),
   fromSessionId: Nullable(Name()),
+  fromVisitorId: Nullable(Name()),
   ...stamps,
 } satisfies Fields<AssistantTest>);

@@ -18,10 +18,10 @@ import type {
   TurnPlace,
   Versioned,
 } from '../store.ts';
-import { AliasTaken, NameTaken, RecordsFull, SlugTaken } from '../store.ts';
+import { AliasTaken, NameTaken, PrerequisiteGone, RecordsFull, SlugTaken } from '../store.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { hasHistory } from '../moves.ts';
-import { boundOf, entryOf, keptAlias } from '../records.ts';
+import { boundOf, entryOf, keptAlias, prerequisitesOf } from '../records.ts';
 import { kindsOfAssistant } from '../records/tests.ts';
 import { numberOfVersion } from '../records/versions.ts';
 import { putAudit } from './audit.ts';
@@ -73,6 +73,8 @@ export class EmbeddedCatalog implements Catalog {
       const key = rowKey(kind, record);
       if (this.#batcher.get(key) !== undefined) return false;
       this.#refuseBeyondMax(entry);
+      for (const row of prerequisitesOf(entry))
+        if (this.#batcher.get(keys.named(workspaceOf(record), row)) === undefined) throw new PrerequisiteGone();
       this.#putNames(draft, entry);
       draft.put(key, { record, version: 1 });
       putAudit(draft, entry.kind === 'audit_entry' ? entry.record : audit);
@@ -119,12 +121,18 @@ export class EmbeddedCatalog implements Catalog {
     return moved;
   }
 
-  async remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean> {
+  async remove(
+    kind: CatalogKind,
+    workspaceId: string,
+    id: string,
+    audit?: AuditEntry,
+    version?: number,
+  ): Promise<boolean> {
     if (kind === 'workspace') return this.#removeWorkspace(id, audit);
     const removed = await this.#batcher.step((draft) => {
       const key = keys.catalog(kind, workspaceId) + keys.part(id);
       const stored = this.#batcher.get<Versioned<CatalogRecords[typeof kind]>>(key);
-      if (stored === undefined) return false;
+      if (stored === undefined || (version !== undefined && stored.version !== version)) return false;
       draft.remove(key);
       putAudit(draft, audit);
       if (hasHistory(kind)) this.#removeRange(draft, keys.history(kind, workspaceId, id), Infinity);

@@ -6,12 +6,13 @@ import { limits } from '../../base/limits.ts';
 import {
   nothingErased,
   type ErasedCounts,
+  type ErasedKind,
   type ErasedTraces,
   type Erasure,
   type ErasureStore,
 } from '../parts/erasures.ts';
 import type { AuditEntry, IdempotencyRecord, TurnPlace } from '../store.ts';
-import { sessionsNamedIn } from '../records.ts';
+import { sessionsNamedIn, type Unsealed } from '../records.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { dropDelivery } from './deliveries.ts';
 import type { FlightRow, Flights } from './flights.ts';
@@ -50,12 +51,13 @@ export class EmbeddedErasures implements ErasureStore {
     this.#parts = parts;
   }
 
-  begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<void> {
+  begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<boolean> {
     const { workspaceId, kind, id } = erasure;
     return this.#batcher.step((draft) => {
-      if (this.#batcher.get(keys.erasure(erasure)) !== undefined) return;
+      if (this.#batcher.get(keys.erasure(erasure)) !== undefined) return true;
       draft.put(keys.erasure(erasure), { workspaceId, kind, id, counts: nothingErased } satisfies ErasureRow);
       putAudit(draft, audit);
+      return false;
     });
   }
 
@@ -69,6 +71,15 @@ export class EmbeddedErasures implements ErasureStore {
     const { workspaceId } = erasure;
     this.#parts.notices.sendSessionMoved(workspaceId, sessionId);
     this.#parts.notices.send({ type: 'erased', workspaceId, kind: 'session', id: sessionId });
+  }
+
+  eraseRecord(erasure: Erasure, kind: ErasedKind, id: string): Promise<void> {
+    return this.#batcher.step((draft) => {
+      const key = keys.catalog(kind, erasure.workspaceId) + keys.part(id);
+      if (this.#batcher.get(key) === undefined) return;
+      draft.remove(key);
+      if (kind === 'assistant_test') this.#count(draft, erasure, { ...nothingErased, tests: 1 });
+    });
   }
 
   async forget(workspaceId: string, { sessionIds, places, limits: names }: ErasedTraces): Promise<void> {
@@ -103,7 +114,7 @@ export class EmbeddedErasures implements ErasureStore {
     const counts = await this.#batcher.step((draft) => {
       const row = this.#batcher.get<ErasureRow>(keys.erasure(erasure));
       if (row !== undefined) draft.remove(keys.erasure(erasure));
-      return row?.counts ?? nothingErased;
+      return { ...nothingErased, ...row?.counts };
     });
     if (erasure.kind === 'visitor') this.#parts.notices.send({ type: 'erased', ...erasure });
     return counts;
@@ -121,7 +132,7 @@ export class EmbeddedErasures implements ErasureStore {
     const { workspaceId } = erasure;
     const { flights } = this.#parts;
     const row = this.#batcher.get<StoredSession>(keys.session(workspaceId, sessionId));
-    const counts = { sessions: 0, messages: 0, turns: 0, feedback: 0 };
+    const counts = { ...nothingErased } as Unsealed<ErasedCounts>;
     if (row !== undefined) {
       hideSession(draft, row);
       counts.sessions = 1;
@@ -148,12 +159,16 @@ export class EmbeddedErasures implements ErasureStore {
     const rest = keys.erasing(erasure) + keys.part(sessionId);
     if (!isDone) draft.put(rest, sessionId);
     else if (this.#batcher.get(rest) !== undefined) draft.remove(rest);
-    const stored = this.#batcher.get<ErasureRow>(keys.erasure(erasure));
-    if (stored !== undefined) draft.put(keys.erasure(erasure), { ...stored, counts: summed(stored.counts, counts) });
+    this.#count(draft, erasure, counts);
     draft.whenApplied(() => {
       for (const place of ended) flights.delete(place);
     });
     return { isDone, ended };
+  }
+
+  #count(draft: Draft, erasure: Erasure, counts: ErasedCounts): void {
+    const stored = this.#batcher.get<ErasureRow>(keys.erasure(erasure));
+    if (stored !== undefined) draft.put(keys.erasure(erasure), { ...stored, counts: summed(stored.counts, counts) });
   }
 
   /** Offers the rows of a prefix to one step after another, a bounded number at a time. */
@@ -181,4 +196,5 @@ const summed = (one: ErasedCounts, other: ErasedCounts): ErasedCounts => ({
   messages: one.messages + other.messages,
   turns: one.turns + other.turns,
   feedback: (one.feedback ?? 0) + other.feedback,
+  tests: (one.tests ?? 0) + other.tests,
 });

@@ -2,6 +2,7 @@
 import { aliasKey } from '../../base/text.ts';
 import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
 import type { BudgetName, CatalogKind, Erasure, HistoryKind, Session, TurnPlace, WebhookDelivery } from '../store.ts';
+import type { RowName } from '../records.ts';
 import { kindsOfAssistant } from '../records/tests.ts';
 import type { Grain } from '../usage.ts';
 
@@ -57,6 +58,9 @@ export const lastPart = (key: string): string => key.slice(key.lastIndexOf('/') 
 export const workspaces = 'workspace/';
 export const catalog = (kind: CatalogKind, workspaceId: string): string =>
   kind === 'workspace' ? workspaces : `${kind}/${part(workspaceId)}/`;
+/** The row of a session, or of a record, that another one is made of. */
+export const named = (workspaceId: string, { kind, id }: RowName): string =>
+  kind === 'session' ? session(workspaceId, id) : catalog(kind, workspaceId) + part(id);
 export const publicKey = (publicId: string): string => `public-key/${part(publicId)}`;
 export const slug = (name: string): string => `slug/${part(name)}`;
 export const credentialName = (workspaceId: string, name: string): string =>

@@ -116,7 +116,7 @@ export class EmbeddedSessions implements SessionStore {
   }
 
   create(step: CreateSession): Promise<CreatedSession> {
-    const { session, greeting, earlier = [], remember } = step;
+    const { session, greeting, earlier = [], remember, run } = step;
     const messages = greeting === null ? earlier : [greeting, ...earlier];
     return this.#batcher.step((draft) => {
       if (this.#batcher.get(keys.session(session.workspaceId, session.id)) !== undefined)
@@ -131,6 +131,10 @@ export class EmbeddedSessions implements SessionStore {
       )
         return { outcome: 'full' };
       if (this.#releases.isOutdated(session.workspaceId, step.release)) return { outcome: 'outdated' };
+      if (run !== undefined) {
+        const name = keys.named(session.workspaceId, { kind: 'test_run', id: run });
+        if (this.#batcher.get(name) === undefined) return { outcome: 'gone' };
+      }
       if (remember !== null) this.#memories.put(draft, session.workspaceId, remember);
       putSession(draft, null, { session, version: 1, withdrawn: null });
       putMove(draft, 'session', session.workspaceId, session.id, step.move);

@@ -23,8 +23,9 @@ export interface Catalog {
    * Rejects with `SlugTaken` if the record is an assistant whose slug another assistant has, and with `AliasTaken` for
    * its alias; slugs are unique across all workspaces, aliases within one. Rejects with `NameTaken` if the record is a
    * credential whose name another one of its workspace has. Rejects with `RecordsFull` if the record is a webhook
-   * beyond `webhooksMax` of its workspace, or a test beyond `testsMax` of its assistant. A lost answer: the record may be stored although the caller got
-   * 503; it then appears in the list, to be kept or removed.
+   * beyond `webhooksMax` of its workspace, or a test beyond `testsMax` of its assistant, and with
+   * `PrerequisiteGone` if one of `prerequisitesOf` is gone. A lost answer: the record may be stored although the caller
+   * got 503; it then appears in the list, to be kept or removed.
    */
   create<K extends CatalogKind>(kind: K, record: CatalogRecords[K], move?: Move, audit?: AuditEntry): Promise<void>;
   read<K extends CatalogKind>(kind: K, workspaceId: string, id: string): Promise<Versioned<CatalogRecords[K]> | null>;
@@ -49,9 +50,10 @@ export interface Catalog {
   ): Promise<number | null>;
   /**
    * Removes the record; resolves with whether it existed. Removing a workspace removes all its contents, and removing an
-   * assistant removes its versions, its tests and their runs. A lost answer: a repeat finds no record.
+   * assistant removes its versions, its tests and their runs. `version`: removes the record only if it still has this
+   * version. A lost answer: a repeat finds no record.
    */
-  remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean>;
+  remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry, version?: number): Promise<boolean>;
   /** Lists in order of creation; the cursor is an id. `workspaceId` is ignored for workspaces. */
   list<K extends CatalogKind>(kind: K, workspaceId: string, page: PageRequest): Promise<Page<CatalogRecords[K]>>;
   /** The key with this public id, in any state. */
@@ -62,18 +64,18 @@ export interface Catalog {
   assistantBySlug(slug: string): Promise<Versioned<Assistant> | null>;
 }
 
-/** All records of a kind in a workspace, in order of creation; `workspaceId` is ignored for workspaces. */
+/**
+ * All records of a kind in a workspace, in order of creation; `workspaceId` is ignored for workspaces. `limit`: records
+ * that are read at a time.
+ */
 export async function* recordsOf<K extends CatalogKind>(
   catalog: Pick<Catalog, 'list'>,
   kind: K,
   workspaceId: string,
+  limit: number = limits.listMax,
 ): AsyncGenerator<CatalogRecords[K]> {
   for (let after: string | null = null; ;) {
-    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
+    const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, { limit, after, order: 'asc' });
     yield* page.items;
     if (page.next === null) return;
     after = page.next;

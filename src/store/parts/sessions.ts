@@ -15,6 +15,8 @@ export interface CreateSession {
   readonly trialsMax?: number;
   /** The release that gave the session its version; absent for a trial. */
   readonly release?: ReleaseBasis | undefined;
+  /** For a session of the channel `test`: the key of its run, without which it is not created. */
+  readonly run?: string;
   readonly nowMs: number;
   /** The step's entry in the session's history. */
   readonly move?: Move;
@@ -26,6 +28,7 @@ export type CreatedSession =
   | { readonly outcome: 'created'; readonly version: number }
   | { readonly outcome: 'remembered'; readonly remembered: IdempotencyRecord }
   | { readonly outcome: 'outdated' } // the versions that people get have changed since the decision
+  | { readonly outcome: 'gone' } // the session's run has been removed
   | { readonly outcome: 'full' }; // the workspace has `trialsMax` sessions of the channel `console` open
 
 /**

@@ -37,8 +37,16 @@ export interface AssistantTest {
   readonly repeat: number;
   /** The session that the test was made of; null for none. */
   readonly fromSessionId: string | null;
+  /** The visitor who held that session; null for none. */
+  readonly fromVisitorId: string | null;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** The conversations whose words a run repeats, and the visitors who held them: an erasure of either removes the run. */
+export interface Origins {
+  readonly sessionIds: readonly string[];
+  readonly visitorIds: readonly string[];
 }
 
 /** The key of a record that belongs to an assistant, by its own id. */
@@ -78,6 +86,7 @@ export interface TestRun {
   readonly settings: VersionedSettings;
   readonly tools: readonly VersionedTool[];
   readonly plan: TestPlan;
+  readonly origins: Origins;
   /** The snapshot of its machine. */
   readonly machine: { readonly version: number; readonly state: string; readonly context: unknown };
   readonly createdAt: number;
@@ -150,17 +159,24 @@ export interface TestResult {
 }
 
 const placeDigits = 4;
+const runPrefix = 'run_';
 
 /**
  * The beginning of the keys of a run's results. The prefix of the run's own id is left out: a store keeps the order of
  * keys of at most 64 characters.
  */
 export const resultsBegin = (run: { readonly id: string; readonly assistantId: string }): string =>
-  `${run.assistantId}_${ownIdOf(run).replace(/^run_/, '')}_`;
+  `${run.assistantId}_${ownIdOf(run).slice(runPrefix.length)}_`;
 
 /** The key of a run's result, by its place. */
 export const resultKey = (run: Parameters<typeof resultsBegin>[0], place: number): string =>
   `${resultsBegin(run)}${String(place).padStart(placeDigits, '0')}`;
+
+/** The key of the run that a result belongs to. */
+export function runKeyOf(result: { readonly id: string; readonly assistantId: string }): string {
+  const ownId = ownIdOf(result);
+  return testKey(result.assistantId, runPrefix + ownId.slice(0, ownId.lastIndexOf('_')));
+}
 
 /**
  * The runs of an assistant that have not ended. The queues of all workspaces are in one list, so that each process finds

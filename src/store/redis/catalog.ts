@@ -7,6 +7,7 @@ import { limits } from '../../base/limits.ts';
 import {
   AliasTaken,
   NameTaken,
+  PrerequisiteGone,
   SlugTaken,
   RecordsFull,
   type Assistant,
@@ -26,7 +27,7 @@ import {
 } from '../store.ts';
 import { packRow, unpackRow } from '../codec.ts';
 import { hasHistory } from '../moves.ts';
-import { boundOf, claimOf, entryOf, keptAlias } from '../records.ts';
+import { boundOf, claimOf, entryOf, keptAlias, prerequisitesOf } from '../records.ts';
 import { numberOfVersion } from '../records/versions.ts';
 import { auditFields, RedisAudit } from './audit.ts';
 import { moveField } from './history.ts';
@@ -104,10 +105,12 @@ export class RedisCatalog implements Catalog {
       ...moveField(hasHistory(kind) ? move : null),
       wants: wantsField(entry),
       ...auditFields(audit),
+      needed: prerequisitesOf(entry).flatMap((row) => [row.kind, part(row.id)]),
     };
     const answer = await this.#link.runDurable('create-record', this.#root(kind, workspaceId), fields);
     if (answer === taken) throw takenBy(entry);
     if (answer === full) throw new RecordsFull();
+    if (answer === gone) throw new PrerequisiteGone();
   }
 
   async read<K extends CatalogKind>(
@@ -216,7 +219,13 @@ export class RedisCatalog implements Catalog {
   }
 
   /** Removes a key before its public id, so that it is rejected already between the two steps. */
-  async remove(kind: CatalogKind, workspaceId: string, id: string, audit?: AuditEntry): Promise<boolean> {
+  async remove(
+    kind: CatalogKind,
+    workspaceId: string,
+    id: string,
+    audit?: AuditEntry,
+    version?: number,
+  ): Promise<boolean> {
     if (audit !== undefined) await this.#audit.note(audit);
     const fields = {
       kind,
@@ -224,6 +233,7 @@ export class RedisCatalog implements Catalog {
       channel: this.#roots.channel('notices'),
       workspaceId: kind === 'workspace' ? id : workspaceId,
       recordId: id,
+      version: version ?? '',
       write: this.#ids.secret(),
       ...auditFields(audit),
     };
@@ -323,6 +333,8 @@ export class RedisCatalog implements Catalog {
 const taken = -1;
 /** The answer of a step that finds as many records as the workspace may have. */
 const full = -2;
+/** The answer of a step that finds a row gone without which it refuses the record. */
+const gone = -3;
 
 /** The name that a record claims, and whether its earlier version had it. */
 interface Named {

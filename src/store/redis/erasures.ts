@@ -5,7 +5,7 @@
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { unpackRow } from '../codec.ts';
-import type { ErasedCounts, ErasedTraces, Erasure, ErasureStore } from '../parts/erasures.ts';
+import type { ErasedCounts, ErasedKind, ErasedTraces, Erasure, ErasureStore } from '../parts/erasures.ts';
 import { sessionsNamedIn } from '../records.ts';
 import type { AuditEntry, IdempotencyRecord } from '../store.ts';
 import { auditFields, RedisAudit } from './audit.ts';
@@ -34,15 +34,16 @@ export class RedisErasures implements ErasureStore {
     this.#audit = new RedisAudit(link, roots);
   }
 
-  async begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<void> {
+  async begin(erasure: Erasure, _nowMs: number, audit?: AuditEntry): Promise<boolean> {
     const { workspaceId, id } = erasure;
     if (audit !== undefined) await this.#audit.note(audit);
     await this.#erasing.register(workspaceId);
-    await this.#link.runDurable('begin-erasure', this.#roots.workspace(workspaceId), {
+    const begun = await this.#link.runDurable('begin-erasure', this.#roots.workspace(workspaceId), {
       erasure: fieldOf(erasure),
       id,
       ...auditFields(audit),
     });
+    return begun === 0;
   }
 
   async eraseSession(erasure: Erasure, sessionId: string): Promise<void> {
@@ -56,6 +57,14 @@ export class RedisErasures implements ErasureStore {
       channel: this.#roots.channel('notices'),
       workspaceId,
       sessionId,
+    });
+  }
+
+  async eraseRecord(erasure: Erasure, kind: ErasedKind, id: string): Promise<void> {
+    await this.#link.runDurable('erase-record', this.#roots.workspace(erasure.workspaceId), {
+      kind,
+      id: part(id),
+      erasure: fieldOf(erasure),
     });
   }
 
@@ -93,13 +102,9 @@ export class RedisErasures implements ErasureStore {
       kind,
       id,
     });
-    const [sessions, messages, turns, feedback = 0] = textOfReply(answer).split(' ').map(Number) as [
-      number,
-      number,
-      number,
-      number?,
-    ];
-    return { sessions, messages, turns, feedback };
+    const counts = textOfReply(answer).split(' ').map(Number);
+    const [sessions = 0, messages = 0, turns = 0, feedback = 0, tests = 0] = counts;
+    return { sessions, messages, turns, feedback, tests };
   }
 
   async unfinished(): Promise<Erasure[]> {

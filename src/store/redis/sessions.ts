@@ -71,6 +71,7 @@ export class RedisSessions implements SessionStore {
       trials: session.channel === 'console' ? (trialsMax ?? Number.MAX_SAFE_INTEGER) : '',
       uncounted: isUncounted(session) ? 1 : '',
       revision: step.release?.revision ?? '',
+      run: step.run === undefined ? '' : part(step.run),
       ...moveField(step.move),
       ...auditFields(step.audit),
       earlier: earlier.flatMap((each) => Object.values(messageFields(each))),

@@ -58,6 +58,7 @@ export const steps = {
     'uncounted',
     'revision',
     'number',
+    'run',
     'move',
     ...audit,
     '...earlier',
@@ -195,6 +196,7 @@ export const steps = {
     'move',
     'wants',
     ...audit,
+    '...needed',
   ],
   'replace-record': [
     'kind',
@@ -216,7 +218,7 @@ export const steps = {
     'notice',
     '...dropped',
   ],
-  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'write', ...audit],
+  'remove-record': ['kind', 'id', 'channel', 'workspaceId', 'recordId', 'version', 'write', ...audit],
   'list-records': ['kind', 'order', 'after', 'count'],
   'claim-slug': ['workspaceId', 'id', 'token', 'stale'],
   'release-slug': ['id', 'token'],
@@ -237,6 +239,7 @@ export const steps = {
   'remove-holdings': ['limit', 'channel', 'workspaceId'],
   'begin-erasure': ['erasure', 'id', ...audit],
   'erase-session': ['session', 'erasure', 'turns', 'feedback', 'channel', 'workspaceId', 'sessionId'],
+  'erase-record': ['kind', 'id', 'erasure'],
   'forget-memories': ['...memories'],
   'free-seats': ['...seats'],
   'finish-erasure': ['erasure', 'write', 'channel', 'workspaceId', 'kind', 'id'],
@@ -300,7 +303,7 @@ type Refusing = [Named<'limited'>, ...answers: number[]];
  * reply.
  */
 interface Answers {
-  'create-session': [Named<'created'>] | [Named<'full'>] | [Named<'outdated'>] | Remembered;
+  'create-session': [Named<'created'>] | [Named<'full'>] | [Named<'outdated'>] | [Named<'gone'>] | Remembered;
   'charge-session': [Named<'charged'>, version: number] | [Named<'lost'>] | Refusing;
   'save-session': number | null;
   'attend-session': [Named<'stored'>, version: number] | [Named<'lost'>] | Remembered | Refusing;

@@ -1,11 +1,12 @@
 /** Erasing what a person left behind (contract 22). */
 import { deepEqual, equal, ok } from 'node:assert/strict';
+import { nothingErased } from '../../../src/store/parts/erasures.ts';
 import type { ErasedTraces, Erasure } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
 import { at, ids, message, page, remembered, toolCall, usageQuery, type Scene } from '../fixtures.ts';
 import { move } from './history.ts';
 
-const none = { sessions: 0, messages: 0, turns: 0, feedback: 0 };
+const none = nothingErased;
 
 const erasureOf = ({ workspaceId }: Scene, kind: Erasure['kind'], id: string): Erasure => ({ workspaceId, kind, id });
 
@@ -94,7 +95,7 @@ export const erasureCases: readonly Case[] = [
       for (const id of [session.id, session.id, created.id, 'ses_unknown'])
         await store.erasures.eraseSession(visitor, id);
       await store.erasures.begin(visitor, nowMs);
-      deepEqual(await store.erasures.finish(visitor), { sessions: 2, messages: 5, turns: 2, feedback: 1 });
+      deepEqual(await store.erasures.finish(visitor), { ...none, sessions: 2, messages: 5, turns: 2, feedback: 1 });
       deepEqual(await store.erasures.finish(visitor), none);
       await store.erasures.begin(visitor, nowMs);
       deepEqual(await store.erasures.finish(visitor), none);
@@ -131,7 +132,7 @@ export const erasureCases: readonly Case[] = [
       const erasure = erasureOf(scene, 'session', session.id);
       await store.erasures.begin(erasure, nowMs);
       await store.erasures.eraseSession(erasure, session.id);
-      deepEqual(await store.erasures.finish(erasure), { sessions: 1, messages: 1200, turns: 0, feedback: 0 });
+      deepEqual(await store.erasures.finish(erasure), { ...none, sessions: 1, messages: 1200 });
       deepEqual(await scene.transcript(session.id), []);
     },
   },

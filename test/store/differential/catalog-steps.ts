@@ -4,6 +4,7 @@ import type { AuditEntry, Catalog } from '../../../src/store/store.ts';
 import type { Drawn } from './drawn.ts';
 import { chosen, Known, publicIdOf, slugs } from './known.ts';
 import type { Call } from './steps.ts';
+import { testStep } from './test-steps.ts';
 
 const call = (verb: keyof Catalog, args: readonly unknown[], learn?: Call['learn']): Call => ({
   verb: `catalog.${verb}`,
@@ -94,8 +95,11 @@ export const catalogSteps = {
       },
     ]);
   },
-  keyByPublicId: (known, { lasts, pick, which }) =>
-    call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
+  keyByPublicId: (known, drawn) => {
+    const { lasts, pick, which, flag } = drawn;
+    if (flag) return testStep(known, drawn);
+    return call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]);
+  },
   releaseCounts,
   // A verb with a separate weight would change every life that is drawn.
   assistantBySlug: (known, drawn) =>

@@ -30,6 +30,7 @@ import { codePoints } from '../../../src/base/text.ts';
 import { api, message, snapshot, streaming, toolCall } from '../fixtures.ts';
 import type { Drawn, DrawnVerb } from './drawn.ts';
 import { chosen, Known, picked, type KnownTurn } from './known.ts';
+import { eraseRecord, testStep } from './test-steps.ts';
 
 /** A call of one of the store's steps. */
 export interface Call {
@@ -773,6 +774,8 @@ const overdueSessions: Make = (known) => ({
     (await store.webhooks.overdueSessions(known.nowMs, 1000)).map((each) => JSON.stringify(each)).sort(),
 });
 
+const turnCalls: Make = ofTurn((_, __, { place }) => call('turnCalls', false, [place]));
+
 export const storeSteps = {
   createSession,
   saveSession,
@@ -784,6 +787,7 @@ export const storeSteps = {
   discardSession: (known, drawn) => (drawn.lasts > 0 ? discardSession(known, drawn) : eraseSession(known, drawn)),
   beginErasure,
   eraseSession,
+  eraseRecord,
   forgetTraces,
   finishErasure,
   unfinishedErasures,
@@ -820,7 +824,7 @@ export const storeSteps = {
   rateTurn,
   turn: (known, drawn) => (drawn.flag ? claimDeliveries : turn)(known, drawn),
   output: (known, drawn) => (drawn.flag ? settleDelivery : output)(known, drawn),
-  turnCalls: ofTurn((_, __, { place }) => call('turnCalls', false, [place])),
+  turnCalls: (known, drawn) => (drawn.flag ? testStep : turnCalls)(known, drawn),
   outputAfter: ofTurn(async (known, { near }, { place }) =>
     call('outputAfter', false, [place, await known.position(place, near)]),
   ),

@@ -67,7 +67,7 @@ function Shown({ assistant, version, path }: Options) {
 }
 
 /** The names of the tools of the version and of the workspace. */
-function useToolNames({ config: { tools } }: VersionWithConfig): ToolNames {
+function useToolNames({ config: { tools = [] } }: VersionWithConfig): ToolNames {
   const all = useList<Tool>(may('tools.read') ? `${apiWorkspace()}/tools` : null).items;
   return new Map([...all, ...tools].map(({ id, name }) => [id, name]));
 }
@@ -172,16 +172,18 @@ function Settings({ version: { config }, tools }: { version: VersionWithConfig; 
             <dd class="words">{text}</dd>
           </div>
         ))}
-        <div>
-          <dt>Tools</dt>
-          <dd>{config.tools.length === 0 ? 'none' : <Tools of={config.tools} />}</dd>
-        </div>
+        {config.tools && (
+          <div>
+            <dt>Tools</dt>
+            <dd>{config.tools.length === 0 ? 'none' : <Tools of={config.tools} />}</dd>
+          </div>
+        )}
       </dl>
     </section>
   );
 }
 
-const Tools = ({ of }: { of: VersionWithConfig['config']['tools'] }) => (
+const Tools = ({ of }: { of: NonNullable<VersionWithConfig['config']['tools']> }) => (
   <ul class="plain">
     {of.map(({ id, name, url, functions }) => (
       <li key={id}>

@@ -2,13 +2,14 @@
 -- open at a time. A trial and a session of a test (`uncounted`) count nothing. The last arguments are record, content and points of each message from before the session.
 -- KEYS: the workspace's root.
 -- ARGV: session, record, active, expires, state, assistant, account, created, message, content, points, memory, memory_record, result, lasts,
---   replaces, trials, uncounted, revision, number, move, audit_id, audit, ...earlier.
+--   replaces, trials, uncounted, revision, number, run, move, audit_id, audit, ...earlier.
 -- Answer: {'created'}, also for a repeat of this step; {'remembered', record} of an earlier request; {'outdated'} if the versions that people get
---   have changed; or {'full'}.
+--   have changed; {'gone'} if its run has been removed; or {'full'}.
 --- @include "add-counts"
 --- @include "at"
 --- @include "count-usage"
 --- @include "is-outdated"
+--- @include "is-there"
 --- @include "now"
 --- @include "put-audit"
 --- @include "put-message"
@@ -23,6 +24,7 @@ if memory ~= '' then
   if earlier and redis.call('HGET', at('memories'), memory .. '/result') ~= replaces then return { 'remembered', earlier } end
 end
 if is_outdated(assistant, revision) then return { 'outdated' } end
+if run ~= '' and not is_there('test_run', run) then return { 'gone' } end
 if trials ~= '' then
   redis.call('ZREMRANGEBYSCORE', at('trials'), '-inf', math.floor(now() / 1000))
   if redis.call('ZCARD', at('trials')) >= tonumber(trials) then return { 'full' } end

@@ -1,7 +1,7 @@
--- Removes a catalog record and publishes that. A repeat gets the same answer.
+-- Removes a catalog record, one of that version if there is any given, and publishes that. A repeat gets the same answer.
 -- KEYS: the root of the kind.
--- ARGV: kind, id, channel, workspace_id, record_id, write, audit_id, audit.
--- Answer: the record as it was; false if it was missing.
+-- ARGV: kind, id, channel, workspace_id, record_id, version, write, audit_id, audit.
+-- Answer: the record as it was; false if it was missing, or has another version.
 --- @include "at"
 --- @include "keep-answer"
 --- @include "publish"
@@ -13,6 +13,7 @@ local earlier = redis.call('GET', at('write', write))
 if earlier then return earlier end
 local record = redis.call('HGET', at(kind), id)
 if not record then return false end
+if version ~= '' and redis.call('HGET', at(kind), id .. '/version') ~= version then return false end
 redis.call('HDEL', at(kind), id, id .. '/version')
 redis.call('ZREM', at(kind, 'ids'), id)
 redis.call('UNLINK', at('history', kind, id))

@@ -1,0 +1,88 @@
+/** Removes what tests and runs of tests keep of erased sessions (contract 22), and runs with their sessions. */
+import type { Clock } from '../base/clock.ts';
+import { recordsOf } from '../store/parts/catalog.ts';
+import { resultsBegin, runKeyOf } from '../store/records/tests.ts';
+import type { Erasure, Origins, Page, Store, TestResult, TestRun } from '../store/store.ts';
+
+/** Records that are read at a time: each may have 256 KiB. */
+const readAtOnce = 10;
+
+export interface ErasedTestsParts {
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+type RunName = Pick<TestRun, 'id' | 'workspaceId' | 'assistantId'>;
+
+/** The results of a run so far, in its order. */
+export async function resultsOf(catalog: Pick<Store['catalog'], 'list'>, run: RunName): Promise<TestResult[]> {
+  const begin = resultsBegin(run);
+  const results: TestResult[] = [];
+  for (let after: string | null = begin; after !== null;) {
+    const page: Page<TestResult> = await catalog.list('test_result', run.workspaceId, {
+      limit: readAtOnce,
+      after,
+      order: 'asc',
+    });
+    const own = page.items.filter((result) => result.id.startsWith(begin));
+    results.push(...own);
+    after = own.length < page.items.length ? null : page.next;
+  }
+  return results;
+}
+
+/** Removes the sessions that were held for a result. Nothing outside of such a session names it. */
+export async function removeSessionsOf(
+  { workspaceId, sessionIds }: TestResult,
+  { store, clock }: ErasedTestsParts,
+): Promise<void> {
+  for (const id of sessionIds) {
+    const erasure = { workspaceId, kind: 'session', id } as const;
+    await store.erasures.begin(erasure, clock.now());
+    await store.erasures.eraseSession(erasure, id);
+    await store.erasures.finish(erasure);
+  }
+}
+
+/**
+ * Removes the tests that were made from erased sessions, and the runs that repeat their words. The sessions are gone
+ * before: no process makes a test of them any more. `wasCut`: an earlier process began the erasure, and may have removed
+ * a run without its results. `check` throws where the erasure does not continue.
+ */
+export async function eraseTests(
+  erasure: Erasure,
+  wasCut: boolean,
+  parts: ErasedTestsParts,
+  check: () => void,
+): Promise<void> {
+  const { catalog, erasures } = parts.store;
+  const { workspaceId } = erasure;
+  const remove = async (result: TestResult): Promise<void> => {
+    check();
+    await removeSessionsOf(result, parts);
+    await erasures.eraseRecord(erasure, 'test_result', result.id);
+  };
+  for await (const { id, fromSessionId, fromVisitorId } of recordsOf(
+    catalog,
+    'assistant_test',
+    workspaceId,
+    readAtOnce,
+  )) {
+    check();
+    if (isNamed(erasure, { sessionIds: [fromSessionId ?? ''], visitorIds: [fromVisitorId ?? ''] }))
+      await erasures.eraseRecord(erasure, 'assistant_test', id);
+  }
+  for await (const run of recordsOf(catalog, 'test_run', workspaceId, readAtOnce)) {
+    check();
+    if (!isNamed(erasure, run.origins)) continue;
+    // A process that plays the run stores nothing more once its row is gone.
+    await erasures.eraseRecord(erasure, 'test_run', run.id);
+    for (const result of await resultsOf(catalog, run)) await remove(result);
+  }
+  if (!wasCut) return;
+  for await (const result of recordsOf(catalog, 'test_result', workspaceId, readAtOnce))
+    if ((await catalog.read('test_run', workspaceId, runKeyOf(result))) === null) await remove(result);
+}
+
+const isNamed = ({ kind, id }: Erasure, { sessionIds, visitorIds }: Origins): boolean =>
+  (kind === 'session' ? sessionIds : visitorIds).includes(id);
