@@ -24,6 +24,9 @@ export interface AssistantOptions {
   readonly voiceId?: string;
   readonly link?: boolean;
   readonly widget?: boolean;
+  readonly desk?: boolean;
+  readonly deskWaitSeconds?: number;
+  readonly whileWaiting?: string;
   readonly visitorField?: readonly string[];
   readonly maxCallSeconds?: number;
   readonly alias?: string;
@@ -62,6 +65,16 @@ export const assistantFlags = (command: Command): Command =>
     .option('--no-link', 'turn the public link off')
     .option('--widget', 'turn the widget on')
     .option('--no-widget', 'turn the widget off')
+    .option('--desk', 'let visitors and the model ask for a person')
+    .option('--no-desk', 'let nobody ask for a person')
+    .option(
+      '--desk-wait-seconds <number>',
+      'how long a visitor waits for a person',
+      wholeNumber(limits.deskWaitSecondsMin, limits.deskWaitSecondsMax),
+    )
+    .addOption(
+      new Option('--while-waiting <who>', 'answers a visitor who waits for a person').choices(['assistant', 'silent']),
+    )
     .option(
       '--visitor-field <field>',
       'NAME[:TYPE][:required][:LABEL], type text, email, number or boolean; may be given several times',
@@ -117,6 +130,11 @@ export async function assistantBody(
     }),
     visitor_fields: options.visitorField?.map(visitorField) ?? base.visitor_fields,
     channels: merged(base.channels, { voice: options.voice, link: options.link, widget: options.widget }),
+    desk: merged(base.desk, {
+      enabled: options.desk,
+      wait_seconds: options.deskWaitSeconds,
+      while_waiting: options.whileWaiting,
+    }),
     model: merged(base.model, await model(io, options)),
     voice: merged(base.voice, { voice: options.voiceId }),
   });

@@ -316,6 +316,7 @@ function renderOne(assistant: ConsoleAssistantView): string {
     ['system prompt', model.system_prompt ?? ''],
     ['voice', voice === null ? '' : [voice.provider, voice.voice ?? voice.name ?? ''].join(' ').trim()],
     ['channels', ['api', ...channels].join(', ')],
+    ['desk', assistant.desk.enabled ? `open, visitors wait for ${assistant.desk.wait_seconds} s` : 'closed'],
     ['visitor fields', visitorFields.join('\n')],
     ['tools', (assistant.tool_ids ?? []).join('\n')],
     ['session length', `${assistant.max_call_seconds} s`],

@@ -7,6 +7,7 @@ import { registerAudit } from './audit.ts';
 import { registerChat } from './chat.ts';
 import { registerConsole } from './console.ts';
 import { registerCredentials } from './credentials.ts';
+import { registerDesk } from './desk.ts';
 import { registerTools } from './tools.ts';
 import { registerDoctor } from './doctor.ts';
 import { registerVisitors } from './erasing.ts';
@@ -40,6 +41,7 @@ Examples:
   parley listen hello.wav                        transcribe it
   parley keys create "web shop" --expires 90d    make an API key
   parley tests run demo                          run the tests of an assistant
+  parley desk                                    the conversations whose visitors wait for a person
   parley sessions list --json                    the conversations, as the API's JSON
   parley console                                 a link to sign in to the console with
   parley machines session                        the session's states as a Mermaid diagram
@@ -91,6 +93,7 @@ function commandOf(io: Io): Command {
     registerTests,
     registerWebhooks,
     registerSessions,
+    registerDesk,
     registerVisitors,
     registerUsage,
     registerWorkspaces,

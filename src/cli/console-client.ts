@@ -37,11 +37,16 @@ export class ConsoleClient {
 
   /** `timeoutMs`: the time that the answer may take. `ifMatch`: the tag of the draft that the change is based on. */
   post<T>(path: string, body?: unknown, timeoutMs?: number, ifMatch?: string): Promise<ConsoleAnswer<T>> {
-    return this.#call('POST', path, body, timeoutMs, ifMatch);
+    return this.#call('POST', path, body, timeoutMs, ifMatchHeader(ifMatch));
+  }
+
+  /** Sends what the server does once under a key, so that a caller may repeat it. */
+  postOnce<T>(path: string, body: unknown, idempotencyKey: string): Promise<ConsoleAnswer<T>> {
+    return this.#call('POST', path, body, undefined, { 'idempotency-key': idempotencyKey });
   }
 
   patch<T>(path: string, body: unknown, ifMatch?: string): Promise<ConsoleAnswer<T>> {
-    return this.#call('PATCH', path, body, undefined, ifMatch);
+    return this.#call('PATCH', path, body, undefined, ifMatchHeader(ifMatch));
   }
 
   delete<T = null>(path: string, timeoutMs?: number): Promise<ConsoleAnswer<T>> {
@@ -91,12 +96,12 @@ export class ConsoleClient {
     path: string,
     body?: unknown,
     timeoutMs: number = limits.commandAnswerMs,
-    ifMatch?: string,
+    more: Readonly<Record<string, string>> = {},
   ): Promise<ConsoleAnswer<T>> {
     const headers = {
       authorization: `Bearer ${this.#token}`,
       accept: 'application/json',
-      ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+      ...more,
     };
     const answer = await sendAttempt(fetch, realClock, { method, url: this.#base + path, headers, body, timeoutMs });
     try {
@@ -150,6 +155,9 @@ const ambiguous = (nouns: string, items: readonly Named[]): UsageFailure =>
   new UsageFailure(
     `Several ${nouns} are called "${items[0]!.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`,
   );
+
+const ifMatchHeader = (tag: string | undefined): Record<string, string> =>
+  tag === undefined ? {} : { 'if-match': tag };
 
 function queryText(query: Query): string {
   const parameters = new URLSearchParams();

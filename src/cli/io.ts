@@ -5,6 +5,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Output extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 export interface Input extends NodeJS.ReadableStream {

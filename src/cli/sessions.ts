@@ -1,7 +1,7 @@
 /** `parley sessions` */
 import { Option, type Command } from 'commander';
 import { Parley } from '../client/parley.ts';
-import type { Attendance, List, Message, Session, SessionEvent } from '../client/types.ts';
+import type { List, Message, Session } from '../client/types.ts';
 import { wholeNumber } from './arguments.ts';
 import {
   addConnectionOptions,
@@ -17,7 +17,8 @@ import {
 import { segment } from './console-client.ts';
 import { addErase } from './erasing.ts';
 import type { Io } from './io.ts';
-import { fields, oneLine, print, printable, table, time } from './output.ts';
+import { renderEvent, renderMessage } from './message-view.ts';
+import { fields, oneLine, print, table, time } from './output.ts';
 
 interface ListOptions extends ConnectionOptions, PageOptions {
   readonly assistant?: string;
@@ -79,16 +80,6 @@ const follow =
       for await (const event of events)
         print(io, options.json ? JSON.stringify({ number: events.cursor, ...event }) : renderEvent(event));
     });
-
-const renderAttendance = ({ state, person }: Attendance): string =>
-  state === 'waiting' ? 'waits for a person' : `${person?.name ?? 'the assistant'} answers`;
-
-function renderEvent(event: SessionEvent): string {
-  if (event.type === 'message.created') return renderMessage(event.message);
-  if (event.type === 'turn.started') return `turn ${event.turn_id} started`;
-  if (event.type === 'attendance.changed') return renderAttendance(event.attendance);
-  return event.type === 'turn.ended' ? `turn ${event.turn_id} ${event.status}` : `session ${event.status}`;
-}
 
 const list =
   (io: Io) =>
@@ -153,18 +144,7 @@ function renderOne({ session, transcript }: Shown): string {
   return [head, ...(messages.length === 0 ? ['No messages yet.'] : messages)].join('\n\n');
 }
 
-function renderMessage(message: Message): string {
-  const text = printable(message.content).replace(/^/gm, '  ');
-  return `${time(message.created_at)}  ${oneLine(message.role)}${ending(message)}\n${text}`;
-}
-
 const lines = (values: Readonly<Record<string, unknown>>): string =>
   Object.entries(values)
     .map(([name, value]) => `${oneLine(name)}: ${oneLine(String(value))}`)
     .join('\n');
-
-/** State of a message that did not complete. */
-function ending(message: Message): string {
-  if (message.status === 'completed') return '';
-  return ` (${[message.status, message.stop_reason, message.error_code].filter(Boolean).join(', ')})`;
-}

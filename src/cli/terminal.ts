@@ -106,6 +106,18 @@ export class Terminal {
     this.#io.stderr.write(`${printable(text)}\n`);
   }
 
+  /** Has `print` print whole lines above the line that is being typed, which then stands below them as it was. */
+  above(print: () => void): void {
+    const reader = this.#reader;
+    if (reader === null || !this.interactive || this.#closed || this.#echo.silent) return print();
+    const { rows } = reader.getCursorPos();
+    this.#prompts.write(`\r${rows > 0 ? `\u001b[${rows}A` : ''}\u001b[J`);
+    print();
+    // Readline moves up by as many rows before it draws the line again.
+    this.#prompts.write('\n'.repeat(rows));
+    reader.prompt(true);
+  }
+
   /**
    * Prints a line that the next one overwrites, in a terminal only; an empty text clears it. It is cut to the
    * terminal's width, because a second line would stay.

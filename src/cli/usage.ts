@@ -63,6 +63,8 @@ const counts: readonly (readonly [keyof UsageCounts, string])[] = [
   ['cached_input_tokens', 'CACHED IN'],
   ['feedback_up', 'UP'],
   ['feedback_down', 'DOWN'],
+  ['handovers', 'HANDOVERS'],
+  ['person_messages', 'BY PEOPLE'],
 ];
 
 function render(usage: Usage): string {

@@ -137,6 +137,7 @@ t.test('--help prints every command and --version the version', async (t) => {
     'tests',
     'webhooks',
     'sessions',
+    'desk',
     'visitors',
     'usage',
     'workspaces',

@@ -526,7 +526,7 @@ t.test('usage: what was used, and its window', async (t) => {
   t.strictSame(server.received.at(-1)!.query, { start: String(start), end: String(start + 3 * 86_400), bucket: 'day' });
   const lines = done.stdout.split('\n');
   t.equal(lines[0], 'From 2026-01-01 00:00:00Z to 2026-01-04 00:00:00Z');
-  t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
-  t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
+  t.match(lines[3], /^2026-01-01 +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
+  t.match(lines[4], /^total +1 +12 +0 +0 +0 +0 +0 +0 +0 +0 +0 +0 +0$/);
   t.equal(lines[6], 'Without use, and left out: 2 days.');
 });

@@ -38,15 +38,16 @@ export interface RunOptions {
   readonly input?: string;
 }
 
-/** `terminal`: whether stdout is one. */
+/** `terminal`: whether stdout is one; `keyboard`: whether stdin is one. */
 interface InnerOptions extends RunOptions {
   readonly terminal?: boolean;
+  readonly keyboard?: boolean;
 }
 
 /** The process as the command sees it, within this one. */
 class InnerProcess extends EventEmitter implements Io {
   readonly env: Environment;
-  readonly stdin = new PassThrough();
+  readonly stdin: PassThrough & { readonly isTTY: boolean };
   readonly stdout: PassThrough & { readonly isTTY: boolean };
   readonly stderr = new PassThrough();
   exitCode?: number;
@@ -54,9 +55,10 @@ class InnerProcess extends EventEmitter implements Io {
   readonly exit: (code: number) => void;
   readonly exited: Promise<number>;
 
-  constructor({ env = {}, terminal = false }: InnerOptions) {
+  constructor({ env = {}, terminal = false, keyboard = false }: InnerOptions) {
     super();
     this.env = env;
+    this.stdin = Object.assign(new PassThrough(), { isTTY: keyboard });
     this.stdout = Object.assign(new PassThrough(), { isTTY: terminal });
     let exit: (code: number) => void;
     this.exited = new Promise((resolve) => (exit = resolve));
@@ -253,6 +255,12 @@ export const consoleAssistant = {
   draft: { digest: 'a'.repeat(27), changed: false },
   candidate: null,
   session_policy: 'pin',
+  desk: {
+    enabled: true,
+    wait_seconds: 120,
+    while_waiting: 'assistant',
+    texts: { waiting: null, joined: null, left: null, nobody: null },
+  },
   model: {
     provider: 'scripted',
     name: 'scripted',
