@@ -40,13 +40,13 @@ export function junit(assistant: string, run: Run): string {
     tests: cases.length,
     failures,
     errors: errors + (stopped ? 1 : 0),
-    skipped: 0,
     time: seconds((run.ended_at ?? 0) - (run.started_at ?? run.ended_at ?? 0)),
   };
   const played = run.version === 'draft' ? 'draft' : `version ${run.version}`;
   const suite = {
     name: `${assistant} (${played})`,
     ...counts,
+    skipped: 0,
     timestamp: new Date((run.started_at ?? run.created_at) * 1000).toISOString().slice(0, 19),
   };
   const properties = [

@@ -36,17 +36,10 @@ export function secondsOf({ repeats }: TestResultView): number | null {
 }
 
 /** The expectations that a step does not meet, each with what was seen instead. */
-export function failuresOf({ failures, calls }: Step, isLastOfError: boolean): readonly (readonly [string, string])[] {
-  const refused = calls.filter(({ error }) => error === 'refused').map(({ name }) => name);
-  return [
-    ...failures.map(({ expect, saw }) => [expect, saw] as const),
-    ...(isLastOfError ? [['completed', "the model's provider failed"] as const] : []),
-    // A refused call is not a failure, but often the reason for one.
-    ...(refused.length > 0 && (failures.length > 0 || isLastOfError)
-      ? [['tool_results', `no result for ${[...new Set(refused)].join(', ')}: refused`] as const]
-      : []),
-  ];
-}
+const failuresOf = ({ failures }: Step, isLastOfError: boolean): FailedStep['failures'] => [
+  ...failures.map(({ expect, saw }) => [expect, saw] as const),
+  ...(isLastOfError ? [['completed', "the model's provider failed"] as const] : []),
+];
 
 /** A step that has failed, with its place in the test. */
 export interface FailedStep {
@@ -54,15 +47,19 @@ export interface FailedStep {
   readonly step: number;
   readonly message: string;
   readonly failures: readonly (readonly [expected: string, saw: string])[];
+  /** Names of functions whose calls were refused: often the reason for a failure. */
+  readonly refused: readonly string[];
 }
 
 export const failedSteps = ({ repeats }: TestResultView): FailedStep[] =>
   repeats.flatMap(({ verdict, steps }, repeat) =>
     steps.flatMap((step, index) => {
       const failures = failuresOf(step, verdict === 'error' && index === steps.length - 1);
+      const calls = step.calls.filter(({ error }) => error === 'refused');
+      const refused = [...new Set(calls.map(({ name }) => name))];
       return failures.length === 0
         ? []
-        : [{ repetition: repeat + 1, step: index + 1, message: step.message, failures }];
+        : [{ repetition: repeat + 1, step: index + 1, message: step.message, failures, refused }];
     }),
   );
 
@@ -82,9 +79,10 @@ export function resultLine(result: TestResultView): string {
 /** The failures of a test that has not passed: steps, expectations and what was seen. */
 export function failureText(result: TestResultView): string {
   const several = result.repeats.length > 1;
-  const lines = failedSteps(result).flatMap(({ repetition, step, message, failures }) => [
+  const lines = failedSteps(result).flatMap(({ repetition, step, message, failures, refused }) => [
     `  ${several ? `repetition ${repetition}, ` : ''}step ${step}: ${shown(message)}`,
     ...failures.flatMap(([expected, saw]) => [`    expected  ${shown(expected)}`, `    got       ${shown(saw)}`]),
+    ...refused.map((name) => `    note      ${name} was refused, as every call without a result in tool_results`),
   ]);
   return [`${result.verdict}: ${oneLine(result.name)} (${result.test_id})`, ...lines].join('\n');
 }

@@ -62,13 +62,13 @@ function unescaped(text: string): string {
 const number = /^\d+$/;
 const seconds = /^\d+\.\d{3}$/;
 const text = /[^]/;
-const counts = { tests: number, failures: number, errors: number, skipped: number, time: seconds };
+const counts = { tests: number, failures: number, errors: number, time: seconds };
 
 /** Elements of a JUnit file: attributes (`?`: optional) and children, in the order of the schema of Jenkins' plugin. */
 const shape: Readonly<Record<string, { attributes: Readonly<Record<string, RegExp>>; children: readonly string[] }>> = {
   testsuites: { attributes: { name: text, ...counts }, children: ['testsuite'] },
   testsuite: {
-    attributes: { name: text, ...counts, timestamp: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/ },
+    attributes: { name: text, ...counts, skipped: number, timestamp: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/ },
     children: ['properties', 'testcase'],
   },
   properties: { attributes: {}, children: ['property'] },
