@@ -108,7 +108,7 @@ export const CreateTestRunBody = named(
     replay: Type.Optional(
       Type.Object(
         { sessions: Type.Integer({ minimum: 1, maximum: limits.replaySessionsMax }) },
-        { description: 'Plays that many of the newest ended sessions again, instead of tests.' },
+        { description: 'Plays that many of the newest sessions that have ended or expired again, instead of tests.' },
       ),
     ),
   }),

@@ -227,6 +227,11 @@ async function replayed(t: Test, house: House): Promise<void> {
   t.match(worse, { status: 'passed', counts: { calls_different: 1, ended_different: 0 } });
   t.match(worse.results, [{ messages: [{ stored: 'word word', reply: 'worse' }], calls: 'different' }]);
   t.equal(tool.reached.length, before, 'no request has reached the tool');
+  const brief = await synthetic(house, 'tokens=1', { max_call_seconds: 1 });
+  const { id: expired } = await house.session(brief.id);
+  await until(async () => (await house.ask(`/sessions/${expired}`)).json.status === 'expired');
+  const one = await played(house, brief.id, { replay: { sessions: 5 } });
+  t.match(one.results, [{ session_id: expired }], 'a session that has expired is replayed too');
 }
 
 async function required(t: Test, house: House): Promise<void> {

@@ -2,7 +2,6 @@
 import { endedRuns, runVersion } from '../../../machines/run.ts';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { secondsOf } from '../../base/clock.ts';
 import { enqueue } from '../../conversation/testing/queue.ts';
 import { removeRun } from '../../conversation/testing/retention.ts';
 import { runView, runWithResults } from '../../conversation/testing/results.ts';
@@ -15,12 +14,13 @@ import {
   type Assistant,
   type AssistantVersion,
   type Page,
+  type PageRequest,
   type Session,
   type TestRun,
 } from '../../store/store.ts';
 import type { CreateTestRunBody } from '../../wire/wire.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
-import { apiChannels } from '../handlers/sessions.ts';
+import { apiChannels, sessionFilter } from '../handlers/sessions.ts';
 import type { Reply } from '../request.ts';
 import { actEntry } from './audit.ts';
 import { nowhere, nowSeconds, present, reachPathAssistant, type ConsoleRequest } from './common.ts';
@@ -152,31 +152,26 @@ async function planOf(
   };
 }
 
-/** The newest sessions of an assistant that have ended. */
+/** The newest sessions of an assistant that have ended or expired. */
 async function newestSessions(
   { id, workspaceId }: Assistant,
   most: number,
   { services }: Pick<ConsoleRequest, 'services'>,
 ): Promise<Session[]> {
-  const filter = {
-    assistantIds: [id],
-    status: 'ended' as const,
-    activeSince: 0,
-    channels: apiChannels,
-    now: secondsOf(services.clock.now()),
-  };
+  const wanted = { assistantIds: [id], channels: apiChannels };
   const sessions: Session[] = [];
-  for (let after: string | null = null; ;) {
-    const limit = Math.min(limits.listMax, most - sessions.length);
-    const page: Page<Session> = await services.store.sessions.list(workspaceId, filter, {
-      limit,
-      after,
-      order: 'desc',
-    });
-    sessions.push(...page.items);
-    if (page.next === null || sessions.length >= most) return sessions;
-    after = page.next;
+  for (const status of ['ended', 'expired']) {
+    const filter = await sessionFilter(workspaceId, wanted, { status }, services);
+    for (let after: string | null = null, left = most; left > 0;) {
+      const request: PageRequest = { limit: Math.min(limits.listMax, left), after, order: 'desc' };
+      const page: Page<Session> = await services.store.sessions.list(workspaceId, filter, request);
+      sessions.push(...page.items);
+      left = page.next === null ? 0 : left - page.items.length;
+      after = page.next;
+    }
   }
+  // An id begins with the time of its creation.
+  return sessions.toSorted((one, other) => (one.id < other.id ? 1 : -1)).slice(0, most);
 }
 
 /** Removes the oldest runs that have ended beyond those that are kept. */

@@ -1,6 +1,7 @@
 /** `/console/api/workspaces/{w}/assistants/{id}/tests` (contract 21). */
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
+import { retainedSince } from '../../conversation/access-checks.ts';
 import { scriptOfSession } from '../../conversation/testing/from-session.ts';
 import { nestingProblem, scriptOf, testView, type TestScript } from '../../conversation/testing/tests.ts';
 import { testKey } from '../../store/records/tests.ts';
@@ -92,7 +93,8 @@ async function madeFrom(
   { params, services }: Pick<ConsoleRequest, 'params' | 'services'>,
 ): Promise<{ readonly script: Partial<TestScript>; readonly visitorId: string | null }> {
   const session = await services.host.sessions.read(params.w, sessionId);
-  if (session?.assistantId !== assistantId) throw nowhere();
+  const isOthers = session?.assistantId !== assistantId;
+  if (isOthers || session.lastActivityAt < (await retainedSince(session.workspaceId, services))) throw nowhere();
   const script = await scriptOfSession(session, services.store);
   return {
     script: present(script, new Failure('invalid_field', { field: 'from_session' })),

@@ -76,7 +76,7 @@ export const testEntries: Readonly<Record<string, OperationEntry>> = {
     answer: listOf(run),
   },
   [`POST ${one}/test-runs`]: {
-    does: 'Plays the tests of the assistant, or those of `test_ids`, on a version or the draft as it is now; `repeat` replaces the repetitions of each test. With `replay` it sends the messages of the newest ended sessions again and sets both replies side by side. No tool is ever called, no webhook is sent and no usage is counted. Runs of one assistant follow each other.',
+    does: 'Plays the tests of the assistant, or those of `test_ids`, on a version or the draft as it is now; `repeat` replaces the repetitions of each test. With `replay` it sends the messages of the newest sessions that have ended or expired again and sets both replies side by side. No tool is ever called, no webhook is sent and no usage is counted. Runs of one assistant follow each other.',
     repeat: 'A repeat queues another run.',
     surprises: `Ten runs wait at most: beyond that 429 \`rate_limited\`. An assistant without tests is 422 \`tests\`. An unknown version is 404 \`version_not_found\`. ${unknown}`,
     body: { version: 'draft' },
