@@ -14,7 +14,7 @@ const script = `import OpenAI from 'openai';
 
 const client = new OpenAI({ baseURL: 'http://127.0.0.1:8080/v1', apiKey: 'ak_…',
   defaultHeaders: { 'X-Conversation-Id': 'ticket 4711' } });
-for (const content of ['Hello', 'What is 6 times 7?']) {
+for (const content of ['Hello', 'Count to 7']) {
   const messages = [{ role: 'user', content }];
   const asked = { model: 'support', messages, stream: true };
   console.log('you>', content);

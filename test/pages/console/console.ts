@@ -140,7 +140,7 @@ export async function furnish(house: House): Promise<Furnished> {
   const turns: string[] = [];
   for (const name of ['ada@example.com', 'grace@example.com']) {
     const talk = await house.session(quick.id, { visitor: { email: name } });
-    for (const message of ['Hello', 'What is 6 times 7?']) {
+    for (const message of ['Hello', 'Count to 7']) {
       const said = await house.stream(`/sessions/${talk.id}/chat`, { body: { message } });
       await said.rest();
       turns.push(said.turnId);

@@ -279,9 +279,9 @@ async function erasing(
 async function theTrial(t: Test, page: Page, { url, house }: Console, { assistant }: Furnished): Promise<void> {
   await page.goto(url(house.workspaceId, 'assistants', assistant.id));
   await page.locator('.beside .state').first().waitFor();
-  await page.getByLabel('Message', { exact: true }).fill('What is 6 times 7?');
+  await page.getByLabel('Message', { exact: true }).fill('Count to 7');
   await page.keyboard.press('Enter');
-  await page.getByRole('article', { name: 'Assistant' }).getByText('= 42').waitFor();
+  await page.getByRole('article', { name: 'Assistant' }).getByText('5, 6, 7.').waitFor();
   await page.locator('.beside .state[data-state="streaming"] .row.lit', { hasText: 'finished' }).waitFor();
   await isIn(page, 'open');
   t.equal(await page.evaluate(focused), 'Message', 'one can go on writing');

@@ -50,9 +50,9 @@ async function twoStepsBack(page: Page): Promise<void> {
 }
 
 async function aTrial(page: Page): Promise<void> {
-  await page.getByLabel('Message', { exact: true }).fill('What is 6 times 7?');
+  await page.getByLabel('Message', { exact: true }).fill('Count to 7');
   await page.keyboard.press('Enter');
-  await page.getByRole('article', { name: 'Assistant' }).getByText('= 42').waitFor();
+  await page.getByRole('article', { name: 'Assistant' }).getByText('5, 6, 7.').waitFor();
   await page.locator('.beside .row.lit').waitFor();
 }
 

@@ -27,7 +27,7 @@ const pictures: readonly { name: string; slug: string; options: object; messages
       name: 'phone',
       slug: 'shop',
       options: { width: 390, height: 760, colorScheme: 'dark' },
-      messages: ['What is 6 times 7?'],
+      messages: ['Count to 7'],
     },
     { name: 'fields', slug: 'orders', options: { width: 390, height: 760, locale: 'de' }, messages: [] },
     {
