@@ -122,22 +122,23 @@ export class ResponseParser {
   #lines(bytes: Buffer, at: number, end: number): number {
     // One byte more than allowed is searched, so that an overflow shows.
     const until = Math.min(end, at + limits.headerBytesMax + 1 - this.#lineBytes - this.#partial.length);
-    const text = this.#partial + bytes.toString('latin1', at, until);
-    const before = this.#partial.length;
-    this.#partial = '';
+    // Only new bytes are searched, and a line is put together once it has ended: it may come one byte at a time.
+    const text = bytes.toString('latin1', at, until);
     let from = 0;
     for (;;) {
       const next = text.indexOf('\n', from) + 1;
       if (next === 0) break;
-      this.#lineBytes += next - from;
-      // A client may take a line feed alone for the end of a line (RFC 9112, 2.2).
-      const end = next - 2 >= from && text.charCodeAt(next - 2) === cr ? next - 2 : next - 1;
-      const state = this.#state;
-      if (this.#lineBytes > limits.headerBytesMax || !this.#line(text.slice(from, end))) this.#reportMalformed();
+      const line = this.#partial + text.slice(from, next - 1);
+      this.#partial = '';
+      this.#lineBytes += line.length + 1;
       from = next;
-      if (this.#state !== state) return at + next - before;
+      const state = this.#state;
+      // A client may take a line feed alone for the end of a line (RFC 9112, 2.2).
+      const content = line.endsWith('\r') ? line.slice(0, -1) : line;
+      if (this.#lineBytes > limits.headerBytesMax || !this.#line(content)) this.#reportMalformed();
+      if (this.#state !== state) return at + next;
     }
-    this.#partial = text.slice(from);
+    this.#partial += text.slice(from);
     if (this.#lineBytes + this.#partial.length > limits.headerBytesMax) this.#reportMalformed();
     return until;
   }
