@@ -100,12 +100,30 @@ export async function openSites(t: Owner, house: House, ...args: readonly string
 /** The widget's button: its shadow root is open to scripts. */
 export const launcherOf = (page: Page) => page.locator('div[popover] button');
 
-/** The page in the frame, once it has something to say. */
+/**
+ * The page in the frame, once it has something to say. A frame that the site removes or loads again meanwhile has its
+ * connection to the browser closed, and the one in its place is taken.
+ */
 export async function frameOf(page: Page, slug = 'widget'): Promise<Frame> {
-  const frame = (): Frame | undefined => page.frames().find((one) => one.url().includes(`/p/${slug}/frame`));
-  if (frame() === undefined) await page.waitForEvent('framenavigated', (one) => one.url().includes(`/p/${slug}/frame`));
-  await frame()!.locator('#message').waitFor({ state: 'attached' });
-  return frame()!;
+  const isFrame = (one: Frame): boolean => one.url().includes(`/p/${slug}/frame`);
+  for (;;) {
+    const frame = page.frames().find(isFrame) ?? (await nextFrame(page, isFrame));
+    try {
+      await frame.locator('#message').waitFor({ state: 'attached' });
+      return frame;
+    } catch (error) {
+      if (page.isClosed() || !/has been closed|was detached/.test(String(error))) throw error;
+    }
+  }
+}
+
+async function nextFrame(page: Page, isFrame: (frame: Frame) => boolean): Promise<Frame> {
+  let found: Frame | undefined;
+  await page.waitForEvent('framenavigated', (one) => {
+    if (isFrame(one)) found = one;
+    return found !== undefined;
+  });
+  return found!;
 }
 
 /** Says something, and resolves when the whole reply is there. */
