@@ -33,6 +33,13 @@ async function pair(t: Owner): Promise<{ primary: RedisServer; replica: RedisSer
   return { primary, replica };
 }
 
+/** Lets the replica run again, and resolves once it has all that the primary has: a step waits for it one second only. */
+async function resume(primary: RedisServer, replica: RedisServer): Promise<void> {
+  replica.signal('SIGCONT');
+  await primary.ask('SET', 'resumed', '');
+  await primary.ask('WAIT', '1', '0');
+}
+
 /** One of each step, on separate existing records: each can be taken at once with all others. */
 async function steps(store: Store): Promise<{ relied: Steps; output: Steps; rest: Steps }> {
   const { catalog } = store;
@@ -128,7 +135,7 @@ t.test('steps that are acknowledged while the replica is stopped', { skip }, asy
       t.same(await acknowledged((await steps(store)).relied), all(relied, true), 'with the replica');
       replica.signal('SIGSTOP');
       const found = await acknowledged({ ...rest, ...relied, ...output });
-      replica.signal('SIGCONT');
+      await resume(primary, replica);
       t.same(found, {
         ...all(rest, true),
         ...all(relied, expected[durability].relied),
@@ -155,7 +162,7 @@ t.test('an import goes on once a replica has what was taken in', { skip }, async
   const row = { type: 'workspace', record: workspace(), version: 1 } as const;
   replica.signal('SIGSTOP');
   await t.rejects(target.load([row], { id: 'a', rows: 1, done: false }), { message: /replica/ });
-  replica.signal('SIGCONT');
+  await resume(primary, replica);
   await target.load([row], { id: 'a', rows: 1, done: true });
 });
 
@@ -172,7 +179,7 @@ t.test(
     replica.signal('SIGSTOP');
     await t.rejects(store.sessions.create(step), { message: /replica/ });
     await t.rejects(store.sessions.create(step), { message: /replica/ });
-    replica.signal('SIGCONT');
+    await resume(primary, replica);
     t.same(await store.sessions.create(step), { outcome: 'created', version: 1 });
   },
 );
