@@ -19,7 +19,8 @@ export async function signedIn({ house, browser }: Console, url: string): Promis
   opened.page.setDefaultTimeout(patience);
   await opened.page.goto(`${house.url}${link.pathname}${link.hash}`);
   await opened.page.getByRole('button', { name: 'Sign in' }).click();
-  await opened.page.getByRole('navigation', { name: 'Console' }).waitFor();
+  // The links of a workspace stand there once the list of workspaces has come.
+  await opened.page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Sessions' }).waitFor();
   return opened;
 }
 
