@@ -33,8 +33,8 @@ export interface TurnTools {
   /** Counts a call that the turn does not send. */
   noteUnsent(error: ToolError): void;
   /**
-   * Sends a call. `stands`: whether the turn still runs here, checked before a retry. `span`: the call's, null while
-   * traces are off. Never rejects.
+   * Sends a call. `stands`: whether the turn still runs here, checked right before each try is written. `span`: the
+   * call's, null while traces are off. Never rejects.
    */
   call(
     offered: OfferedFunction,

@@ -91,7 +91,8 @@ export function providerHttp({
     if (target === null) return exchange.fail('address', null);
     const request = requestBytes(target, asked);
     if (typeof request === 'string') exchange.fail(request, null);
-    else exchange.send(target, request, 'once' in asked && asked.once === true);
+    else if (!('body' in asked)) exchange.send(target, request);
+    else exchange.send(target, request, asked.once, asked.mayWrite);
   };
   const begin = (
     asked: ProviderGet | ProviderPost,

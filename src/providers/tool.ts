@@ -57,8 +57,11 @@ export interface ToolInvocation {
   readonly callId: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly context: ToolCallContext;
-  /** Whether the turn of the tool call still runs here, asked before a retry. Absent for a tool call outside a turn. */
-  stands?(): Promise<boolean>;
+  /**
+   * Whether the turn of the tool call still runs here and may call tools, asked right before each try is written. Absent
+   * for a tool call outside a turn.
+   */
+  readonly stands?: () => Promise<boolean>;
   /** The call's span, whose `traceparent` the tool receives; null while traces are off. */
   readonly span?: Span | null;
 }

@@ -105,6 +105,10 @@ export const pendingOf = (calls: readonly ToolCall[]): PendingCall[] =>
     wants === undefined ? [] : [{ id, name, arguments: input, wants }],
   );
 
+/** The call as a turn that is cut leaves it: no call waits for the caller. */
+export const cancelledIfPending = (call: ToolCall, endedAtMs: number): ToolCall =>
+  call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs } : call;
+
 /** The message with some of its calls changed. */
 export const withCalls = (message: Message, change: (call: ToolCall) => ToolCall): Message => ({
   ...message,

@@ -18,7 +18,7 @@ import {
   type ToolCall,
   type ToolError,
 } from '../store/store.ts';
-import type { Approved } from './pending-tool-calls.ts';
+import { cancelledIfPending, type Approved } from './pending-tool-calls.ts';
 import type { TurnTools } from '../assistant/tools.ts';
 import type { CallsMade, TurnSteps } from './ports.ts';
 import type { TurnLog } from './log.ts';
@@ -221,9 +221,7 @@ export class ToolCallRounds implements CallsMade {
   end(awaits: boolean): void {
     this.#over = true;
     const endedAtMs = this.#clock.now();
-    if (!awaits)
-      for (const [at, call] of this.made.entries())
-        if (call.status === 'pending') this.made[at] = { ...call, status: 'cancelled', error: 'cancelled', endedAtMs };
+    if (!awaits) for (const [at, call] of this.made.entries()) this.made[at] = cancelledIfPending(call, endedAtMs);
     // A result on its way to the store may be stored already, and readers elsewhere may have seen it.
     for (const running of this.#running)
       this.#replace(running, running.ended ?? { ...running.call, status: 'cancelled', error: 'cancelled', endedAtMs });
@@ -271,11 +269,17 @@ export class ToolCallRounds implements CallsMade {
   }
 
   /**
-   * Whether the turn still runs here according to the store: a step without calls changes nothing. Rejects if the store
+   * Whether the turn still runs here according to the store, and no person has taken its session: a step without calls
+   * changes nothing. Asks again after an answer that took so long that the turn may have ended since. Rejects if the store
    * is away.
    */
   async #stands(): Promise<boolean> {
-    return this.#goesOn(await this.#steps.step(0, [])) && !this.#over;
+    for (let isLate = true; isLate;) {
+      const askedAt = this.#clock.monotonic();
+      if (!this.#goesOn(await this.#again(() => this.#steps.step(0, []))) || this.#over) return false;
+      isLate = this.#clock.monotonic() - askedAt >= limits.stopMs / 2;
+    }
+    return true;
   }
 
   #end(): void {

@@ -1,5 +1,6 @@
 /** An HTTP tool that remembers each call that reaches it. */
-import { createServer, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request as send, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Owner } from '../folders.ts';
 import { keepsConnections } from '../providers/model/provider.ts';
@@ -14,6 +15,8 @@ export interface CountingTool {
   /** The tool's id in the workspace. */
   readonly id: string;
   readonly reached: Reached[];
+  /** Resolves once each request that was written to it before has reached it: the kernel keeps their order. */
+  settled(): Promise<void>;
   /** Replaces its answer from now on. */
   answer: (response: ServerResponse, reached: Reached) => void;
 }
@@ -22,6 +25,7 @@ export interface CountingTool {
 export async function countingTool(t: Owner, house: House, fields: object): Promise<CountingTool> {
   const reached: Reached[] = [];
   const server = createServer(keepsConnections, (request, response) => {
+    if (request.method === 'HEAD') return void response.end();
     let text = '';
     request.setEncoding('utf8').on('data', (piece: string) => (text += piece));
     request.on('end', () => {
@@ -43,6 +47,10 @@ export async function countingTool(t: Owner, house: House, fields: object): Prom
   const tool: CountingTool = {
     id: json.id,
     reached,
+    async settled() {
+      const fence = send(url, { method: 'HEAD', agent: false }).end();
+      await once(fence, 'response');
+    },
     answer: (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end('{"done":true}'),
   };
   return tool;

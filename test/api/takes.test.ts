@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { temporaryFolder } from '../folders.ts';
-import { data, delta, done, eventStream } from '../providers/model/provider.ts';
+import { callOf, delta, done, eventStream } from '../providers/model/provider.ts';
 import { patient } from '../run/speed.mjs';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { countingTool, type CountingTool } from './counting-tool.ts';
@@ -37,9 +37,6 @@ t.test('[D1] two processes on one Redis', lacking === null ? {} : { skip: lackin
 });
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-const callOf = (name: string): string =>
-  data({ choices: [{ delta: { tool_calls: [{ index: 0, id: 'a', function: { name, arguments: '{}' } }] } }] });
 
 /** Streams words, each with a pause before it, and a call in the middle of the first answer. */
 async function speak(response: ServerResponse, isFirst: boolean): Promise<void> {
@@ -87,6 +84,9 @@ async function silent(t: Test, houses: readonly House[]): Promise<void> {
     await pause((time * 7) % 70);
     const taken = await taking.console(pathOf(first, id, 'take'), { method: 'POST' });
     t.equal(taken.status, 200, taken.text);
+    // A request that left before the take is read by the tool now.
+    await tool.settled();
+    const reached = tool.reached.length;
     const said = await transcriptOf(first, id);
     const events = await (await chat).rest();
     const last = events.at(-1)!;
@@ -102,9 +102,9 @@ async function silent(t: Test, houses: readonly House[]): Promise<void> {
     );
     t.equal(later.filter(({ role }) => role === 'user').length, 1, 'the message is there once');
     const reply = later.find(({ role }) => role === 'assistant');
-    // A request that left before the take may be read by the tool after it.
     sent += reply?.tool_calls.length ?? 0;
-    t.ok(tool.reached.length <= sent, 'and not one call that was not stored before it');
+    t.equal(tool.reached.length, reached, 'not one call leaves after the take');
+    t.ok(reached <= sent, 'and none that is not stored');
     t.notOk(
       reply?.tool_calls.some(({ status }: any) => status === 'running'),
       'no call runs',

@@ -58,22 +58,26 @@ export function simulatedInvoker(
   const { random } = scheduler;
   return {
     invoke: (tool, { name }, { callId, context, stands }, signal) =>
-      sendWithin(
-        clock,
-        tool,
-        signal,
-        (end) => {
-          const sent = weather.modelErrs ? drawn(random, callId) : done(callId);
+      sendWithin(clock, tool, signal, (end) => {
+        const sent = weather.modelErrs ? drawn(random, callId) : done(callId);
+        const answer = (isPermitted: boolean): void => {
+          if (!isPermitted) return end(unsent);
           if (sent.again !== 'unsent') history.reach({ host, callId, turnId: context.turnId!, name });
           scheduler.after(weather.modelErrs ? random.delay(300, 8000) : 10, () => gate.enter(() => end(sent)));
-          return () => {};
-        },
-        stands,
-      ),
+        };
+        void stands!().then(
+          (isPermitted) => gate.enter(() => answer(isPermitted && !signal.aborted)),
+          () => answer(false),
+        );
+        return () => {};
+      }),
     list: async () => ({ step: 'connect', error: 'unreachable' }),
     close: async () => {},
   };
 }
+
+/** A request that was not written. */
+const unsent: Sent = { result: failed('unreachable', { didNotAct: true }), again: 'unsent' };
 
 const done = (callId: string): Sent => ({
   result: { status: 'completed', output: `done ${callId}` } satisfies ToolResult,

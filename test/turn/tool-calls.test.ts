@@ -23,8 +23,20 @@ const act: OfferedFunction = {
 
 /** The calls of a round, with what was counted and what the store took. */
 async function decided(asked: readonly (readonly [name: string, text: string])[], over: Partial<TurnTools> = {}) {
-  const counted: string[] = [];
   const steps: ToolCall[][] = [];
+  const { tools, counted } = toolsWith(over);
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as ToolCallEvents;
+  const store = { step: async (_: number, calls: ToolCall[]) => (steps.push(calls), 'stored') } as unknown as TurnSteps;
+  const calls = new ToolCallRounds(turn, tools, store, new TurnLog(), new ManualClock());
+  for (const [name, text] of asked) calls.ask(name, text);
+  await calls.store('', 0);
+  t.same(steps, [calls.made], 'stored together, in one step');
+  return { made: calls.made, counted, calls };
+}
+
+/** Tools with the one function, and the calls that they count as not sent. */
+function toolsWith(over: Partial<TurnTools>) {
+  const counted: string[] = [];
   let id = 0;
   const tools: TurnTools = {
     roundsMax: 8,
@@ -39,13 +51,7 @@ async function decided(asked: readonly (readonly [name: string, text: string])[]
     call: async () => ({ status: 'cancelled' }),
     ...over,
   };
-  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {} } as ToolCallEvents;
-  const store = { step: async (_: number, calls: ToolCall[]) => (steps.push(calls), 'stored') } as unknown as TurnSteps;
-  const calls = new ToolCallRounds(turn, tools, store, new TurnLog(), new ManualClock());
-  for (const [name, text] of asked) calls.ask(name, text);
-  await calls.store('', 0);
-  t.same(steps, [calls.made], 'stored together, in one step');
-  return { made: calls.made, counted, calls };
+  return { tools, counted };
 }
 
 t.test('a tool call that is not sent is counted once by its error', async (t) => {
@@ -221,11 +227,12 @@ t.test('a result on its way to the store is kept by the end of the turn', async 
   );
 });
 
-t.test('a call is sent again only while the store says that its turn runs here', async (t) => {
+t.test('a call is written only while the store says that its turn runs here', async (t) => {
   for (const [answer, expected] of [
     ['stored', true],
     ['fenced', false],
     [{ stop: 'aborted' }, false],
+    [{ stop: 'taken' }, false],
   ] as const) {
     const told: string[] = [];
     const turn = {
@@ -270,6 +277,31 @@ t.test('a call is sent again only while the store says that its turn runs here',
     t.equal(stood, expected, JSON.stringify(answer));
     t.same(told, answer === 'stored' ? [] : [answer === 'fenced' ? 'taken' : 'stopped']);
   }
+});
+
+t.test('the store is asked again after a late answer, before a call is written', async (t) => {
+  const clock = new ManualClock();
+  const answers: (() => void)[] = [];
+  let stood: boolean | undefined;
+  const steps = {
+    step: (_: number, sent: ToolCall[]) =>
+      sent.length > 0 ? 'stored' : new Promise((resolve) => answers.push(() => resolve('stored'))),
+  } as unknown as TurnSteps;
+  const turn = { turnId: 'turn_1', calls: true, retries: false, noted: () => {}, roundOver: () => {} };
+  const { tools } = toolsWith({
+    call: async (...[, , , , , stands]) => ((stood = await stands()), { status: 'cancelled' }),
+  });
+  const calls = new ToolCallRounds(turn as unknown as ToolCallEvents, tools, steps, new TurnLog(), clock);
+  calls.ask('act', '{"a":1}');
+  await calls.store('', 0);
+  calls.send();
+  for (const lateMs of [limits.stopMs, limits.stopMs / 2, limits.stopMs / 2 - 1]) {
+    t.equal(stood, undefined, 'nobody knows');
+    clock.advance(lateMs);
+    answers.shift()!();
+    await new Promise(setImmediate);
+  }
+  t.equal(stood, true);
 });
 
 t.test("opaque fields of a provider's calls are bounded, and their ids are kept", async (t) => {

@@ -41,6 +41,8 @@ export class ProviderConnection implements ResponseListener, DialListener {
    * The request while the socket connects: no byte of it is sent to a server whose certificate has not been checked.
    */
   #waiting: Buffer | null = null;
+  /** Permits the waiting request, once the socket is connected. */
+  #mayWrite: (() => Promise<boolean>) | undefined;
   #user: ConnectionUser | null = null;
   #parser: ResponseParser | null = null;
   #keptMs = 0;
@@ -59,14 +61,15 @@ export class ProviderConnection implements ResponseListener, DialListener {
     return !this.#socket.destroyed;
   }
 
-  /** Sends the request. Never calls the user before it returns. */
-  send(request: Buffer, user: ConnectionUser): void {
+  /** Sends the request; `mayWrite`: see `ProviderPost`. Never calls the user before it returns. */
+  send(request: Buffer, user: ConnectionUser, mayWrite?: () => Promise<boolean>): void {
     this.#user = user;
     this.#parser = new ResponseParser(this);
     this.#heard = false;
     this.#over = false;
-    if (this.#connected) this.#socket.write(request);
-    else this.#waiting = request;
+    this.#waiting = request;
+    this.#mayWrite = mayWrite;
+    if (this.#connected) this.#write();
   }
 
   /** Stops reading the answer until `resume`, beginning after the bytes that are handled now or come next. */
@@ -116,8 +119,22 @@ export class ProviderConnection implements ResponseListener, DialListener {
 
   connected(): void {
     this.#connected = true;
-    if (this.#waiting !== null) this.#socket.write(this.#waiting);
-    this.#waiting = null;
+    this.#write();
+  }
+
+  /** Writes the waiting request, once it is permitted. */
+  #write(): void {
+    const request = this.#waiting;
+    if (request === null) return;
+    const write = (isPermitted: boolean): void => {
+      // The user may have cancelled it, or the server closed the connection.
+      if (this.#waiting !== request) return;
+      if (!isPermitted) return this.fail('connect');
+      this.#waiting = null;
+      this.#socket.write(request);
+    };
+    if (this.#mayWrite === undefined) write(true);
+    else this.#mayWrite().then(write, () => write(false));
   }
 
   read(bytes: Buffer, length: number): boolean {
@@ -162,7 +179,7 @@ export class ProviderConnection implements ResponseListener, DialListener {
 
   closed(error: Error | null): void {
     this.#owner.closed(this);
-    if (this.#connected) this.fail('cut', this.#answers > 0 && !this.#heard);
+    if (this.#connected && this.#waiting === null) this.fail('cut', this.#answers > 0 && !this.#heard);
     else this.fail(failureOfConnect(error));
   }
 }

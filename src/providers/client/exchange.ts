@@ -94,10 +94,13 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
     this.#timer = clock.after(bounds.silenceMs, () => this.#checkDeadlines());
   }
 
-  /** Sends the request. `once`: uses a new connection for this request alone, whose loss is always reported. */
-  send(target: Target, request: Buffer, once = false): void {
+  /**
+   * Sends the request. `once`: uses a new connection for this request alone, whose loss is always reported. `mayWrite`:
+   * see `ProviderPost`.
+   */
+  send(target: Target, request: Buffer, once = false, mayWrite?: () => Promise<boolean>): void {
     this.#repeat = once ? null : () => this.#send(target, request, true);
-    this.#send(target, request, once);
+    this.#send(target, request, once, mayWrite);
   }
 
   fail(failure: ModelFailure, status: number | null): void {
@@ -203,12 +206,12 @@ export class ProviderExchange implements ConnectionUser, ProviderRequest {
     this.#tellRefusal();
   }
 
-  #send(target: Target, request: Buffer, fresh: boolean): void {
+  #send(target: Target, request: Buffer, fresh: boolean, mayWrite?: () => Promise<boolean>): void {
     if (this.#state !== 'open') return;
     this.#connection = this.#pool.take(target, fresh);
     if (this.#connection === null) return this.fail('connect', null);
     this.#sentAt = this.#clock.monotonic();
-    this.#connection.send(request, this);
+    this.#connection.send(request, this, mayWrite);
   }
 
   #close(): void {

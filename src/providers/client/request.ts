@@ -17,6 +17,11 @@ export interface ProviderPost extends Omit<ProviderGet, 'method'> {
   readonly body: string | Uint8Array;
   /** Sends the request on a new connection and never repeats it, because its effect must not happen twice. */
   readonly once?: true;
+  /**
+   * Called once the connection is open, right before the request is written: unless it resolves with true, no byte of the
+   * request is sent, and it fails as one that could not connect. For a request with `once` only.
+   */
+  readonly mayWrite?: () => Promise<boolean>;
 }
 
 /** Gateways and firewalls refuse requests without one, as bots. */

@@ -18,26 +18,20 @@ export const invokeHttpTool = (
   invocation: ToolInvocation,
   signal: AbortSignal,
 ): Promise<ToolResult> =>
-  sendWithin(
-    clock,
-    tool,
-    signal,
-    (end) => {
-      const answer = new ToolAnswer(end);
-      // The time of the whole tool call also bounds the silence.
-      const request = http.post(postOf(tool, name, invocation, clock.now()), answer, {
-        silenceMs: limits.toolTimeoutSecondsMax * 1000,
-      });
-      answer.request = request;
-      return () => request.cancel();
-    },
-    invocation.stands,
-  );
+  sendWithin(clock, tool, signal, (end) => {
+    const answer = new ToolAnswer(end);
+    // The time of the whole tool call also bounds the silence.
+    const request = http.post(postOf(tool, name, invocation, clock.now()), answer, {
+      silenceMs: limits.toolTimeoutSecondsMax * 1000,
+    });
+    answer.request = request;
+    return () => request.cancel();
+  });
 
 function postOf(
   tool: ToolAccess,
   name: string,
-  { callId, arguments: values, context, span }: ToolInvocation,
+  { callId, arguments: values, context, span, stands }: ToolInvocation,
   nowMs: number,
 ): ProviderPost {
   const { assistantId, sessionId, turnId, channel, visitor, signedVisitorId, metadata, claimed } = context;
@@ -71,6 +65,7 @@ function postOf(
     },
     body,
     once: true,
+    ...(stands && { mayWrite: stands }),
   };
 }
 

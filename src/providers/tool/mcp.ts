@@ -39,35 +39,29 @@ export class McpTools {
       ...(claimed && { 'parley/claimed': claimed }),
       ...(span?.sentTraceparent && { traceparent: span.sentTraceparent }),
     };
-    return sendWithin(
-      this.#clock,
-      tool,
-      signal,
-      (end) => {
-        const attempt = new Attempt(this.#connections, tool);
-        const ask = (connection: McpConnection): Exchange => {
-          span?.set({ protocolVersion: versionOf(connection.protocol) });
-          return connection.ask(
-            'tools/call',
-            { name, arguments: values, _meta },
-            { headers: parameterHeaders(parameters, values), once: true },
-          );
-        };
-        void attempt
-          .run(async (connection) => attempt.ask(ask(connection)))
-          .then(
-            (outcome) =>
-              end(
-                'step' in outcome
-                  ? { result: failed(outcome.error, { didNotAct: true }), again: outcome.again }
-                  : sentOf(outcome),
-              ),
-            () => end({ result: failed('malformed'), again: 'never' }),
-          );
-        return (why) => attempt.cut(why);
-      },
-      stands,
-    );
+    return sendWithin(this.#clock, tool, signal, (end) => {
+      const attempt = new Attempt(this.#connections, tool);
+      const ask = (connection: McpConnection): Exchange => {
+        span?.set({ protocolVersion: versionOf(connection.protocol) });
+        return connection.ask(
+          'tools/call',
+          { name, arguments: values, _meta },
+          { headers: parameterHeaders(parameters, values), once: true, ...(stands && { mayWrite: stands }) },
+        );
+      };
+      void attempt
+        .run(async (connection) => attempt.ask(ask(connection)))
+        .then(
+          (outcome) =>
+            end(
+              'step' in outcome
+                ? { result: failed(outcome.error, { didNotAct: true }), again: outcome.again }
+                : sentOf(outcome),
+            ),
+          () => end({ result: failed('malformed'), again: 'never' }),
+        );
+      return (why) => attempt.cut(why);
+    });
   }
 
   /** Returns the whole list of a server, or the reason for which it cannot be read. Never rejects. */

@@ -32,13 +32,12 @@ const pausesMs = [250, 1000] as const;
  */
 const stillMs = limits.leaseMs / 2;
 
-/** Sends a tool call. `stands`: see `ToolInvocation`. Never rejects. */
+/** Sends a tool call. Never rejects. */
 export async function sendWithin(
   clock: Clock,
   { timeoutSeconds, repeatable }: ToolAccess,
   signal: AbortSignal,
   start: Try,
-  stands = async () => true,
 ): Promise<ToolResult> {
   const until = clock.monotonic() + timeoutSeconds * 1000;
   let mayHaveActed = false;
@@ -56,11 +55,8 @@ export async function sendWithin(
       clock.after(pauseMs, resolve);
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    const isLate = (): boolean => clock.monotonic() >= Math.min(until, dueAt + stillMs);
-    // Another process may have sealed the turn, and its notice may be in transit.
-    const goesOn = !signal.aborted && !isLate() && (await stands().catch(() => false));
     if (signal.aborted) return { status: 'cancelled' };
-    if (!goesOn || isLate()) return result;
+    if (clock.monotonic() >= Math.min(until, dueAt + stillMs)) return result;
   }
 }
 

@@ -4,6 +4,7 @@ import type { ProviderHttp, ProviderListener } from '../../../src/providers/clie
 import { openaiModel } from '../../../src/providers/model/openai.ts';
 import { ask, client, closed, delta, done, eventStream, ManualClock, provider } from '../model/provider.ts';
 import type { Hooks, Provider } from '../model/provider.ts';
+import { answerOf, post, raw } from './raw.ts';
 
 const serving = async (t: Hooks, answer: Provider['answer']): Promise<Provider> => {
   const server = await provider(answer);
@@ -228,6 +229,42 @@ t.test('cancelling closes the connection to the provider, whatever it is doing',
     heard.asked.cancel();
     t.same(heard.endings, [], name);
   }
+});
+
+t.test('a request is written once it is permitted, or never', async (t) => {
+  const server = await raw(t, ({ socket }) => void socket.write(answerOf('hi')));
+  const http = client(t);
+  const asking = () => {
+    let answer!: (isPermitted: boolean | Promise<boolean>) => void;
+    const permission = new Promise<boolean>((resolve) => (answer = resolve));
+    let reach!: () => void;
+    const asked = new Promise<void>((resolve) => (reach = resolve));
+    const told = post(http, server.baseUrl, { once: true, mayWrite: () => (reach(), permission) });
+    return { told, asked, answer };
+  };
+  const first = asking();
+  await first.asked;
+  t.equal(server.arrivals.length, 0, 'it waits on an open connection');
+  first.answer(true);
+  t.equal(await first.told.settled, 'ended');
+  for (const refuses of [() => false, () => Promise.reject(new Error('away'))]) {
+    const refused = asking();
+    await refused.asked;
+    refused.answer(refuses());
+    t.equal(await refused.told.settled, 'connect', 'as one that could not connect');
+  }
+  const cancelled = asking();
+  await cancelled.asked;
+  cancelled.told.call.cancel();
+  cancelled.answer(true);
+  const lost = asking();
+  await lost.asked;
+  while (server.sockets.length < 5) await new Promise(setImmediate);
+  server.sockets[4]!.destroy();
+  t.equal(await lost.told.settled, 'connect', 'the server has closed the connection meanwhile');
+  lost.answer(true);
+  await Promise.all(server.sockets.slice(1).map((socket) => closed(socket)));
+  t.equal(server.arrivals.length, 1, 'no other request was written');
 });
 
 t.test('cancelling from within a piece: the rest of the same read is not heard', async (t) => {

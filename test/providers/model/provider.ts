@@ -242,4 +242,7 @@ export const eventStream = { 'content-type': 'text/event-stream; charset=utf-8' 
 export const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 export const delta = (content: string, finish: string | null = null): string =>
   data({ choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
+/** A piece of an answer that calls a function without arguments. */
+export const callOf = (name: string): string =>
+  data({ choices: [{ delta: { tool_calls: [{ index: 0, id: 'a', function: { name, arguments: '{}' } }] } }] });
 export const done = 'data: [DONE]\n\n';

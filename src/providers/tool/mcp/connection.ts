@@ -9,6 +9,8 @@ import { notificationOf, replyTo, requestOf, sessionHeaders, type Protocol } fro
 export interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly once?: boolean;
+  /** See `ProviderPost`. */
+  readonly mayWrite?: () => Promise<boolean>;
 }
 
 export class McpConnection {
@@ -27,7 +29,7 @@ export class McpConnection {
     this.#path = path;
   }
 
-  ask(method: string, params: Json, { headers, once }: AskOptions = {}): Exchange {
+  ask(method: string, params: Json, { headers, once, mayWrite }: AskOptions = {}): Exchange {
     const id = ++this.#lastId;
     const { protocol } = this;
     const asked =
@@ -37,6 +39,7 @@ export class McpConnection {
     const sent = exchange(this.#http, this.#tool, requestOf(protocol, id, method, params, headers), {
       path: this.#path,
       ...(once && { once }),
+      ...(mayWrite && { mayWrite }),
       ...(asked && { asked }),
     });
     const cut = (): void => {

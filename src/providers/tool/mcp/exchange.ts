@@ -39,6 +39,8 @@ export interface ExchangeOptions {
   readonly path: string;
   /** Sends on a new connection and never retries by itself. */
   readonly once?: boolean;
+  /** See `ProviderPost`. */
+  readonly mayWrite?: () => Promise<boolean>;
   /** Called for a request of the server to its client. */
   readonly asked?: (id: string | number, method: string) => void;
 }
@@ -66,6 +68,7 @@ export function exchange(
     headers: { ...message.headers, ...tool.headers },
     body: message.body,
     ...(options.once === true && { once: true as const }),
+    ...(options.mayWrite && { mayWrite: options.mayWrite }),
   };
   reader.call = http.post(post, reader, { silenceMs: limits.toolTimeoutSecondsMax * 1000 });
   return reader;
