@@ -25,7 +25,10 @@ export interface AttendanceContext {
   readonly reason: string | null;
   /** The deadline of the wait, or of the person's presence, in milliseconds since the epoch; null for the assistant. */
   readonly untilMs: number | null;
-  /** The turn in flight that the last take has silenced; null without one. */
+  /**
+   * The turn in flight that the last take has silenced; null without one. Kept when the person gives the session up: the
+   * turn may not be sealed yet.
+   */
   readonly silencedTurnId: string | null;
 }
 
@@ -95,9 +98,14 @@ export const attendanceMachine = setup({
   actions: {
     refuse: emit({ type: 'refused', code: 'session_taken' }),
     unchanged: emit({ type: 'unchanged' }),
-    noteAsked: assign(({ event }) =>
+    noteAsked: assign(({ context, event }) =>
       event.type === 'ask'
-        ? { ...unattended(Math.floor(event.at / 1000)), reason: event.reason, untilMs: event.untilMs }
+        ? {
+            ...unattended(Math.floor(event.at / 1000)),
+            reason: event.reason,
+            untilMs: event.untilMs,
+            silencedTurnId: context.silencedTurnId,
+          }
         : {},
     ),
     noteTaken: assign(({ context, event }) =>
@@ -111,9 +119,13 @@ export const attendanceMachine = setup({
           }
         : {},
     ),
-    noteAssistant: assign(({ event }) => unattended(Math.floor(event.at / 1000))),
+    noteAssistant: assign(({ context, event }) => ({
+      ...unattended(Math.floor(event.at / 1000)),
+      silencedTurnId: context.silencedTurnId,
+    })),
     noteWaiting: assign(({ context, event }) => ({
       ...unattended(Math.floor(event.at / 1000)),
+      silencedTurnId: context.silencedTurnId,
       reason: context.reason,
       untilMs: 'untilMs' in event ? event.untilMs : null,
     })),

@@ -251,6 +251,11 @@ export interface Session {
    * before the first turn, and in rows of versions without events.
    */
   readonly eventCount?: number;
+  /**
+   * The number of the first event of the end of a turn in flight, where events of the desk come before it. Absent
+   * elsewhere.
+   */
+  readonly turnEnd?: { readonly turnId: string; readonly number: number };
   /** Numbers that have no event, because their turns were withdrawn after another had begun. Absent without any. */
   readonly withdrawnEvents?: readonly { readonly from: number; readonly count: number }[];
   /** A client of another protocol holds the conversation (contract 14 and 15): it is never at the desk. */
@@ -290,6 +295,8 @@ export interface Message {
    * step that created the session.
    */
   readonly sequence?: number;
+  /** The turn before whose end the desk stored the message. Absent in other messages. */
+  readonly duringTurnId?: string;
 }
 
 /** A rating of the reply of a turn (contract 19). */
@@ -357,6 +364,8 @@ export interface Turn {
   readonly assistantVersion?: number;
   /** The number of its first event in the session (contract 23). Absent in rows of versions without events. */
   readonly sequence?: number;
+  /** The number of the first event of its end, where events of the desk come before it. Absent elsewhere. */
+  readonly endSequence?: number;
   /**
    * No process withdraws the turn any more: its chat was answered before its end, or another process has sealed it.
    * Absent in flight, where one process owns the store, and if only a claim says so (`claimed`).

@@ -86,6 +86,7 @@ export const sessionShape = new RecordShape(
     'recalls',
     'attendance',
     'isForeign',
+    'turnEnd',
   ],
 );
 const model = new RecordShape('provider', 'name', 'fallback');
@@ -110,7 +111,7 @@ const turn = new RecordShape(
     'cachedInputTokens',
   ],
   ...([['model', model]] as const),
-  ...['traceparent', 'reserved', 'assistantVersion', 'sequence', 'certain'],
+  ...['traceparent', 'reserved', 'assistantVersion', 'sequence', 'certain', 'endSequence'],
 );
 
 const message = new RecordShape(
@@ -129,6 +130,7 @@ const message = new RecordShape(
   'by',
   'attendance',
   'sequence',
+  'duringTurnId',
 );
 
 const moves = new RecordShape('begun', 'ended');

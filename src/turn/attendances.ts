@@ -24,7 +24,7 @@ import type { Assistants } from '../host/assistants.ts';
 import { admission, linkOf, type ClockCharge, type VisitorUse } from '../host/link-budget.ts';
 import type { Unsealed } from '../store/records.ts';
 import { attendanceOf, defaultDesk, type AttendanceChange, type DeskText } from '../store/records/attendance.ts';
-import { eventCountOf, eventsOfMessage } from '../store/records/events.ts';
+import { endEvents, eventCountOf, eventsOfMessage } from '../store/records/events.ts';
 import {
   StoreUnavailable,
   type Assistant,
@@ -303,8 +303,9 @@ export class Attendances {
     const { record: before, basis } = actor;
     const { activeTurnId } = actor.context;
     const taken = decision?.outcomes[0]?.type === 'taken';
-    const messages = numbered(before, wanted, at, () => ids.make('msg'));
-    const session = movedBy(before, messages, at, mark());
+    const during = taken ? null : speakingTurnOf(actor);
+    const messages = numbered(before, wanted, at, during, () => ids.make('msg'));
+    const session = movedBy(before, messages, at, mark(), during);
     if (machine !== null && decision?.outcomes[0]?.type !== 'said') session.attendance = machine.snapshot();
     const amends = taken && activeTurnId === null ? await declinedCalls(store, before, at) : null;
     if (amends !== null) delete session.pending;
@@ -480,9 +481,30 @@ function changeOf(
   return { role: 'notice', content: note ?? '', attendance };
 }
 
+/** The turn in flight, whose end comes after the events of the desk; null without one, and after a take. */
+function speakingTurnOf({ record, context: { activeTurnId } }: LiveSession): string | null {
+  // A turn of a version without events has no numbers.
+  const isSilent = contextOf(record).silencedTurnId === activeTurnId || record.eventCount === undefined;
+  return isSilent ? null : activeTurnId;
+}
+
+/** The number of the session's next event of the desk; `during`: the turn whose end comes after it. */
+const nextNumber = (session: Session, during: string | null): number =>
+  during === null
+    ? eventCountOf(session) + 1
+    : session.turnEnd?.turnId === during
+      ? session.turnEnd.number
+      : eventCountOf(session) + 1 - endEvents;
+
 /** The messages as the session's next, with the numbers of their events. */
-function numbered(session: Session, wanted: readonly NewMessage[], at: number, makeId: () => string): Message[] {
-  let sequence = eventCountOf(session) + 1;
+function numbered(
+  session: Session,
+  wanted: readonly NewMessage[],
+  at: number,
+  during: string | null,
+  makeId: () => string,
+): Message[] {
+  let sequence = nextNumber(session, during);
   return wanted.map((fields) => {
     const message: Message = {
       id: makeId(),
@@ -492,6 +514,7 @@ function numbered(session: Session, wanted: readonly NewMessage[], at: number, m
       errorCode: null,
       createdAt: secondsOf(at),
       sequence,
+      ...(during !== null && { duringTurnId: during }),
       ...fields,
     };
     sequence += eventsOfMessage(message);
@@ -500,7 +523,13 @@ function numbered(session: Session, wanted: readonly NewMessage[], at: number, m
 }
 
 /** The session after the messages. */
-function movedBy(before: Session, messages: readonly Message[], at: number, mark: string): Unsealed<Session> {
+function movedBy(
+  before: Session,
+  messages: readonly Message[],
+  at: number,
+  mark: string,
+  during: string | null,
+): Unsealed<Session> {
   const session: Unsealed<Session> = movedSession(
     before,
     at,
@@ -508,7 +537,9 @@ function movedBy(before: Session, messages: readonly Message[], at: number, mark
     before.machine,
     before.messageCount + messages.length,
   );
-  session.eventCount = messages.reduce((count, message) => count + eventsOfMessage(message), eventCountOf(before));
+  const events = messages.reduce((count, message) => count + eventsOfMessage(message), 0);
+  session.eventCount = eventCountOf(before) + events;
+  if (during !== null && events > 0) session.turnEnd = { turnId: during, number: nextNumber(before, during) + events };
   for (const [index, { role, content }] of messages.entries())
     if (role === 'user') noteOpening(session, before.messageCount + index, content);
   return session;

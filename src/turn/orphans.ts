@@ -19,7 +19,7 @@ import {
   type Versioned,
 } from '../store/store.ts';
 import { codePoints } from '../base/text.ts';
-import { messageAt, reopened, withCalls } from './pending-tool-calls.ts';
+import { cancelledIfPending, messageAt, reopened, withCalls } from './pending-tool-calls.ts';
 import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
@@ -27,7 +27,7 @@ import { moveOf } from '../actors/history.ts';
 import { endSettlement, type Settlement } from '../host/link-budget.ts';
 import { sealSettlement, withdrawalSettlement } from './charges.ts';
 import { withoutCharges } from '../store/records/charges.ts';
-import { withoutEvents } from '../store/records/events.ts';
+import { endedIn, withoutEvents } from '../store/records/events.ts';
 import type { Takeovers } from './takeovers.ts';
 import { endWith, type TracedStep, type Tracer } from '../base/tracing.ts';
 import type { Withdrawals, WithdrawalsOptions } from './withdrawals.ts';
@@ -166,10 +166,7 @@ interface CallsLeft {
 async function callsLeft(store: Store, place: TurnPlace, { answered }: Turn, nowMs: number): Promise<CallsLeft> {
   const lost = (call: ToolCall): ToolCall =>
     call.status === 'running' ? { ...call, status: 'unknown', error: 'unknown', endedAtMs: nowMs } : call;
-  // A turn that is cut leaves no call that waits for the caller.
-  const cut = (call: ToolCall): ToolCall =>
-    call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs: nowMs } : lost(call);
-  const made = (await store.turns.calls(place)).map(cut);
+  const made = (await store.turns.calls(place)).map((call) => lost(cancelledIfPending(call, nowMs)));
   const approved = answered?.approved ?? [];
   const message =
     approved.length === 0 ? undefined : await messageAt(store, place.workspaceId, place.sessionId, answered!.index);
@@ -203,7 +200,7 @@ async function seal(
   const ending =
     endings[stop ?? overStates.find((state) => state === decision.from || state === decision.to) ?? 'died'];
   // A call runs in the process that runs its turn, and ends with it.
-  const { call, ...rest } = stored.record;
+  const { call, turnEnd: _end, ...rest } = stored.record;
   const moved = {
     ...rest,
     ...(call !== undefined && call.turnId !== turn.id && { call }),
@@ -216,7 +213,7 @@ async function seal(
     // Messages of the desk may follow the turn's.
     const isLast = moved.messageCount === turn.messageIndex + 1;
     const { session: record, ...settled } = withdrawalSettlement(
-      { ...moved, ...(isLast && { messageCount: firstIndexOf(turn) }), ...withoutEvents(moved, turn, isLast) },
+      { ...moved, ...(isLast && { messageCount: firstIndexOf(turn) }), ...withoutEvents(stored.record, turn, isLast) },
       turn,
     );
     const step = {
@@ -246,7 +243,7 @@ async function seal(
   const step: FinishTurn = {
     session: settledSession,
     ...basis,
-    turn: { ...withoutCharges(turn), ...ending, endedAt: secondsOf(nowMs), certain: true },
+    turn: { ...endedIn(withoutCharges(turn), stored.record), ...ending, endedAt: secondsOf(nowMs), certain: true },
     message,
     tail: { position: codePoints(output), text: '' },
     fence,

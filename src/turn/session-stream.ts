@@ -12,7 +12,17 @@ import { retryMs } from '../base/store-retry.ts';
 import type { SessionFollowers } from '../host/session-followers.ts';
 import { firstIndexOf } from '../store/records.ts';
 import { attendanceOf, type AttendanceChange } from '../store/records/attendance.ts';
-import { eventCountOf, eventsOfMessage, numbersOf, shownNumber, storedNumber } from '../store/records/events.ts';
+import {
+  endEvents,
+  endNumberOf,
+  eventCountOf,
+  eventsOfMessage,
+  isNumbered,
+  numbersOf,
+  shownNumber,
+  storedNumber,
+  turnEvents,
+} from '../store/records/events.ts';
 import { StoreUnavailable, type Message, type Session, type Store, type Turn } from '../store/store.ts';
 import { remoteBegunMs, type RemoteTurns } from './remote-turns.ts';
 import type { Sessions } from './sessions.ts';
@@ -86,6 +96,8 @@ export class SessionReader {
   #position = 0;
   /** The index of the first message whose events are not all read. */
   #index = 0;
+  /** The index of the next message that the desk may have stored before the end of the turn in flight. */
+  #ahead = 0;
   /** The turn that is known to have begun, and the turn for which that is asked. */
   #begun: string | null = null;
   #asked: string | null = null;
@@ -117,8 +129,8 @@ export class SessionReader {
     if (session === null) throw new Failure('session_not_found');
     const isOver = endOf(session) !== null;
     const active = await this.#activeTurn(session);
-    const newest = active === null ? eventCountOf(session) : beforeEnd(active);
-    const end = shownNumber(session, newest) + (isOver ? endEvents(session) : 0);
+    const newest = active === null ? eventCountOf(session) : beforeEnd(active, session);
+    const end = shownNumber(session, newest) + (isOver ? lastEvents(session) : 0);
     if (after !== null && after > end) return 'beyond';
     if (isOver && (after ?? end) === end) return 'over';
     this.#position = after ?? Math.min(end, await this.#certainEnd(session));
@@ -136,16 +148,16 @@ export class SessionReader {
       let waitMs: number = pollMs;
       try {
         const session = await this.#read();
-        if (session === null || this.#position > shownNumber(session, eventCountOf(session)) + endEvents(session))
+        if (session === null || this.#position > shownNumber(session, eventCountOf(session)) + lastEvents(session))
           return null;
-        const from = this.#index;
+        const [from, ahead] = [this.#index, this.#ahead];
         const events = await this.#collect(session);
         if (events.length > 0) {
           await this.#parts.store.confirm(this.#place.workspaceId);
           this.#position = events.at(-1)!.number;
           return events;
         }
-        if (this.#index > from) continue;
+        if (this.#index > from || this.#ahead > ahead) continue;
         waitMs = Math.min(waitMs, Math.max(1, 1000 * session.expiresAt - this.#parts.clock.now()));
         if (endOf(session) !== null) waitMs = pollMs;
         tries = 0;
@@ -245,7 +257,7 @@ export class SessionReader {
       const endedMs = turn.endedAt === null ? 0 : clock.now() - 1000 * (turn.endedAt + 1);
       const place = { workspaceId: this.#place.workspaceId, sessionId: this.#place.id, turnId: turn.id };
       if (endedMs < remoteBegunMs || !(await store.turns.claim(place)))
-        end = Math.min(end, shownNumber(session, numbersOf(turn).from - 1));
+        end = Math.min(end, shownNumber(session, numbersOf(turn, session).from - 1));
     }
     return end;
   }
@@ -297,15 +309,18 @@ export class SessionReader {
       const share = tries % 2 === 0 ? (wanted - lowNumber) / Math.max(1, highNumber - lowNumber) : 0.5;
       const guess = Math.min(high - 1, low + Math.floor(share * (high - low)));
       const [message] = (await this.#messages(guess - 1, 1)).items;
-      const turn = message?.turnId == null ? null : await this.#turn(message.turnId);
+      const turnId = message?.turnId ?? message?.duringTurnId ?? null;
+      const turn = turnId === null ? null : await this.#turn(turnId);
       // A turn that was withdrawn meanwhile: reading from an earlier message only takes longer.
       if (message === undefined || (message.turnId !== null && turn === null)) return low;
       const first = turn === null ? guess : firstIndexOf(turn);
       const { from, count } =
-        turn === null ? { from: message.sequence ?? guess + 1, count: eventsOfMessage(message) } : numbersOf(turn);
+        turn === null
+          ? { from: message.sequence ?? guess + 1, count: eventsOfMessage(message) }
+          : numbersOf(turn, session);
       if (wanted < from) [high, highNumber] = [first, from];
       else if (wanted < from + count) return first;
-      else [low, lowNumber] = [(turn?.messageIndex ?? first) + 1, from + count];
+      else [low, lowNumber] = [Math.max(guess, turn?.messageIndex ?? first) + 1, from + count];
     }
     return low;
   }
@@ -322,6 +337,8 @@ export class SessionReader {
     for (const message of items) {
       const { turnId } = message;
       if (turnId === null) {
+        // The reply of the turn before is added, with the messages of the desk before it.
+        if (turn !== null && message.duringTurnId === turn.id) continue;
         // After a withdrawn turn the index is larger: then messages are read again, and left out by their numbers.
         this.#index++;
         addAlone(message, message.sequence ?? this.#index, add);
@@ -329,11 +346,11 @@ export class SessionReader {
       }
       if (turn?.id !== turnId) turn = await this.#turn(turnId);
       if (turn === null) return events;
-      if (!this.#addOf(turn, message, add)) return events;
+      if (!(await this.#addOf(session, turn, message, add))) return events;
     }
     const status = endOf(session);
     if (status === null || next !== null) return events;
-    const last = eventCountOf(session) + endEvents(session);
+    const last = eventCountOf(session) + lastEvents(session);
     // The end of the session ends its attendance.
     if (isAttended(session))
       add({
@@ -346,34 +363,47 @@ export class SessionReader {
     return events;
   }
 
+  /** Adds the events that the desk has stored before the end of the turn; false if there may be more. */
+  async #addAhead(turn: Turn, add: (event: SessionEvent) => void): Promise<boolean> {
+    this.#ahead = Math.max(this.#ahead, turn.messageIndex + 1);
+    const { items, next } = await this.#messages(this.#ahead - 1, pageMessages);
+    for (const message of items) {
+      if (message.duringTurnId !== turn.id) return true;
+      addAlone(message, message.sequence!, add);
+      this.#ahead++;
+    }
+    return next === null;
+  }
+
   /** Adds the events of a turn's message; false if later ones are not certain, or not stored yet. */
-  #addOf(turn: Turn, message: Message, add: (event: SessionEvent) => void): boolean {
-    const { from } = numbersOf(turn);
+  async #addOf(session: Session, turn: Turn, message: Message, add: (event: SessionEvent) => void): Promise<boolean> {
     const isReply = message.id === turn.messageId;
-    if (turn.sequence === undefined) {
+    if (!isNumbered(turn)) {
       if (message.status === 'streaming') return false;
+      const { from } = numbersOf(turn, session);
       add({ number: from + (isReply && !turn.unasked ? 1 : 0), type: 'message.created', message });
       if (isReply) this.#index = turn.messageIndex + 1;
       return true;
     }
-    const started = beforeEnd(turn);
     if (!isReply || turn.unasked) {
       if (!this.#isCertain(turn)) {
         this.#ask(turn);
         return false;
       }
-      if (!isReply) add({ number: from, type: 'message.created', message });
-      add({ number: started, type: 'turn.started', turn });
+      if (!isReply) add({ number: turn.sequence, type: 'message.created', message });
+      add({ number: startNumberOf(turn), type: 'turn.started', turn });
     }
     if (!isReply) return true;
+    const end = endNumberOf(turn, session);
+    if (end > startNumberOf(turn) + 1 && !(await this.#addAhead(turn, add))) return false;
     if (message.status === 'streaming') {
       // The turn has ended since the message was read.
       if (turn.status !== 'streaming') this.#moved();
       return false;
     }
-    add({ number: started + 1, type: 'message.created', message });
-    add({ number: started + 2, type: 'turn.ended', turn });
-    this.#index = turn.messageIndex + 1;
+    add({ number: end, type: 'message.created', message });
+    add({ number: end + 1, type: 'turn.ended', turn });
+    this.#index = Math.max(turn.messageIndex + 1, this.#ahead);
     return true;
   }
 }
@@ -383,7 +413,7 @@ const none: readonly SessionEvent[] = [];
 const isAttended = ({ attendance }: Session): boolean => attendance !== undefined && attendance.state !== 'assistant';
 
 /** Number of the events of a session's end. */
-const endEvents = (session: Session): number => (isAttended(session) ? 2 : 1);
+const lastEvents = (session: Session): number => (isAttended(session) ? 2 : 1);
 
 /** Adds the events of a message outside of a turn, from a number on. */
 function addAlone(message: Message, from: number, add: (event: SessionEvent) => void): void {
@@ -394,10 +424,15 @@ function addAlone(message: Message, from: number, add: (event: SessionEvent) => 
 }
 
 /** The number of a turn's last event before its end. */
-function beforeEnd(turn: Turn): number {
-  const { from, count } = numbersOf(turn);
-  return from + count - (turn.sequence === undefined ? 2 : 3);
+function beforeEnd(turn: Turn, session: Session): number {
+  if (isNumbered(turn)) return endNumberOf(turn, session) - 1;
+  const { from, count } = numbersOf(turn, session);
+  return from + count - 2;
 }
+
+/** The number of a turn's `turn.started`. */
+const startNumberOf = (turn: Turn & { readonly sequence: number }): number =>
+  turn.sequence + turnEvents(turn) - endEvents - 1;
 
 function stateOf({ machine }: Session) {
   const { state, context } = migratedSnapshot(sessionKind, machine);

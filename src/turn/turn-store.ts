@@ -6,7 +6,7 @@ import { limits } from '../base/limits.ts';
 import { estimateInputTokens, estimateTokens, type ModelUsage } from '../providers/model.ts';
 import { messageOf, type Unsealed } from '../store/records.ts';
 import { withoutCharges } from '../store/records/charges.ts';
-import { eventCountOf, withoutEvents } from '../store/records/events.ts';
+import { endedIn, eventCountOf, withoutEvents } from '../store/records/events.ts';
 import { StoreUnavailable } from '../store/store.ts';
 import type {
   AmendedMessage,
@@ -32,7 +32,7 @@ import type {
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { movedSession, moveOf } from '../actors/history.ts';
-import { outputWithCalls, pendingOf, reopened, type Approved } from './pending-tool-calls.ts';
+import { cancelledIfPending, outputWithCalls, pendingOf, reopened, type Approved } from './pending-tool-calls.ts';
 import * as charges from './charges.ts';
 import type { Histories } from './histories.ts';
 import { Lease, type LeaseEvents } from './lease.ts';
@@ -367,7 +367,7 @@ export class StoredTurnSteps implements TurnSteps {
         if (wanted.kind === 'withdraw' && actor.context.activeTurnId !== turn.id) return 'fenced';
         // A take comes before each end that was not stored before it.
         const isSilenced = wanted.kind === 'seal' && silences(actor.record, turn.id);
-        const ending = isSilenced ? silenced(wanted) : wanted;
+        const ending = endingIn(actor.record, isSilenced ? silenced(wanted) : wanted);
         const at = clock.now();
         const decision = actor.machine.decide({ type: 'finished', at, turnId: turn.id });
         const moved = movedSession(actor.record, at, mark(), actor.machine.snapshot());
@@ -411,7 +411,7 @@ export class StoredTurnSteps implements TurnSteps {
   #undone(record: Session): Partial<Session> {
     const { before, turn } = this.#begun;
     const isLast = record.messageCount === turn.messageIndex + 1;
-    if (!isLast) return withoutEvents(record, turn, false);
+    if (!isLast) return { ...withoutEvents(record, turn, false), ...(record.turnEnd && { turnEnd: undefined }) };
     const { messageCount, lastActivityAt } = before;
     return { messageCount, lastActivityAt, eventCount: eventCountOf(before) };
   }
@@ -459,12 +459,29 @@ const silences = ({ attendance }: Session, turnId: string): boolean =>
 function silenced(ending: Ending & { readonly kind: 'seal' }): Ending {
   const { status, stopReason, errorCode } = results.taken;
   const { pending: _, ...changes } = ending.changes ?? {};
+  const { toolCalls } = ending.message;
   return {
     ...ending,
     turn: { ...ending.turn, status, stopReason, errorCode },
-    message: { ...ending.message, status: 'partial', stopReason, errorCode },
+    message: {
+      ...ending.message,
+      status: 'partial',
+      stopReason,
+      errorCode,
+      ...(toolCalls && { toolCalls: toolCalls.map((call) => cancelledIfPending(call, ending.nowMs)) }),
+    },
     tail: noTail,
     changes: { ...changes, pending: undefined },
+  };
+}
+
+/** The end with the number of its event, where events of the desk come before it. */
+function endingIn(session: Session, ending: Ending): Ending {
+  if (ending.kind !== 'seal' || session.turnEnd === undefined) return ending;
+  return {
+    ...ending,
+    turn: endedIn(ending.turn, session),
+    changes: { ...ending.changes, turnEnd: undefined },
   };
 }
 

@@ -14,7 +14,8 @@ const untilMs = 160_000;
 const ann: Attendant = { id: 'prs_ann', name: 'Ann' };
 const bob: Attendant = { id: 'prs_bob', name: 'Bob' };
 
-const alone = unattended(1);
+/** The turn that an earlier take has silenced stays: it may not be sealed yet. */
+const alone: AttendanceContext = { ...unattended(1), silencedTurnId: 'turn_0' };
 const waiting: AttendanceContext = { ...alone, since: 50, reason: 'a refund', untilMs: 170_000 };
 const attended: AttendanceContext = { ...alone, since: 60, person: ann, reason: 'a refund', untilMs: 120_000 };
 

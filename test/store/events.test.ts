@@ -1,6 +1,13 @@
 /** The numbers of a session's events. */
 import t from 'tap';
-import { eventCountOf, numbersOf, shownNumber, storedNumber, withoutEvents } from '../../src/store/records/events.ts';
+import {
+  endedIn,
+  eventCountOf,
+  numbersOf,
+  shownNumber,
+  storedNumber,
+  withoutEvents,
+} from '../../src/store/records/events.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import { Scene } from './fixtures.ts';
 
@@ -18,14 +25,14 @@ t.test(
   async (t) => {
     t.equal(eventCountOf(scene.session({ messageCount: 3 })), 3);
     t.equal(eventCountOf(session), 9);
-    t.same(numbersOf(turn()), { from: 4, count: 2 });
-    t.same(numbersOf(turn(undefined, true)), { from: 5, count: 1 });
+    t.same(numbersOf(turn(), session), { from: 4, count: 2 });
+    t.same(numbersOf(turn(undefined, true), session), { from: 5, count: 1 });
   },
 );
 
 t.test('a turn has four events, and three without a message of the user', async (t) => {
-  t.same(numbersOf(turn(6)), { from: 6, count: 4 });
-  t.same(numbersOf(turn(6, true)), { from: 6, count: 3 });
+  t.same(numbersOf(turn(6), session), { from: 6, count: 4 });
+  t.same(numbersOf(turn(6, true), session), { from: 6, count: 3 });
 });
 
 t.test('the last turn gives its numbers back when it is withdrawn', async (t) => {
@@ -47,6 +54,25 @@ t.test('numbers of a turn that was withdrawn after another had begun are left ou
   t.same(
     stored.map((_, index) => storedNumber(both, index + 1)),
     stored,
+  );
+});
+
+t.test('events of the desk during a turn come before its end, and stay where it is withdrawn', async (t) => {
+  const begun = turn(6);
+  const attended = { ...session, eventCount: 13, turnEnd: { turnId: begun.id, number: 11 } };
+  t.same(numbersOf(begun, attended), { from: 6, count: 7 });
+  t.same(numbersOf({ ...begun, id: 'turn_other' }, attended), { from: 6, count: 4 });
+  const sealed = endedIn(begun, attended);
+  t.same(numbersOf(sealed, session), { from: 6, count: 7 }, 'the turn keeps the number of its end');
+  t.equal(endedIn(begun, session), begun);
+  const without = { ...attended, ...withoutEvents(attended, begun, false) };
+  t.same(without.withdrawnEvents, [
+    { from: 6, count: 2 },
+    { from: 11, count: 2 },
+  ]);
+  t.same(
+    [5, 8, 9, 10, 13].map((number) => shownNumber(without, number)),
+    [5, 6, 7, 8, 9],
   );
 });
 

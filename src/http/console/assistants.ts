@@ -1,6 +1,5 @@
 /** `/console/api/workspaces/{w}/assistants`. */
 import { testedDraftCheck } from './required-tests.ts';
-import { askForPersonName } from '../../assistant/desk-function.ts';
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
 import { isTemplate, personFacts } from '../../base/variables.ts';
@@ -289,23 +288,9 @@ async function checkModel(
       await checkProvider(workspaceId, fallbackOf(fallback), `model.fallbacks.${index}`, services);
   }
   if (body.voice && voice !== null) await checkVoice(workspaceId, voice, services);
-  if (body.tool_ids !== undefined && !(await mayHave(workspaceId, body.tool_ids, request)))
+  const isNewMix = body.tool_ids !== undefined || (body.desk !== undefined && desk?.enabled === true);
+  if (isNewMix && !(await mayHave({ workspaceId, desk }, toolIds ?? [], request)))
     throw new Failure('invalid_field', { field: 'tool_ids' });
-  // The model is offered one function of a name.
-  const offersDesk = desk?.enabled === true && (body.tool_ids !== undefined || body.desk !== undefined);
-  if (offersDesk && (await haveFunction(workspaceId, toolIds ?? [], askForPersonName, services)))
-    throw new Failure('invalid_field', { field: 'tool_ids' });
-}
-
-/** Whether one of the tools has an enabled function of the name. */
-async function haveFunction(
-  workspaceId: string,
-  toolIds: readonly string[],
-  functionName: string,
-  { store }: Services,
-): Promise<boolean> {
-  const tools = await Promise.all(toolIds.map((id) => store.catalog.read('tool', workspaceId, id)));
-  return tools.some((tool) => tool?.record.functions.some(({ name, enabled }) => enabled && name === functionName));
 }
 
 /** `path`: of the settings in the body. */

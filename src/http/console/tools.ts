@@ -6,10 +6,11 @@ import { limits } from '../../base/limits.ts';
 import type { CreateToolBody, PatchToolBody } from '../../wire/wire.ts';
 import { isUnversioned } from '../../host/versions.ts';
 import type { Services } from '../../conversation/services.ts';
+import { askForPersonName } from '../../assistant/desk-function.ts';
 import { isAt } from '../../assistant/tool-client.ts';
 import { newSecret } from '../../providers/tool/signature.ts';
 import { isDeleted, replacedBy, replacedSecrets, withReplacedSecrets } from '../../store/records/tools.ts';
-import type { Tool, ToolFunction } from '../../store/store.ts';
+import type { Assistant, Tool, ToolFunction } from '../../store/store.ts';
 import { list, pageRequest, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { audited } from './audit.ts';
@@ -219,17 +220,20 @@ async function check(
 }
 
 /** The functions of an assistant's tools have different names, and are not too many. */
-async function checkAssistants(tool: Tool, request: ConsoleRequest<unknown, unknown>): Promise<void> {
-  for await (const { toolIds = [] } of recordsOf(request.services.store.catalog, 'assistant', tool.workspaceId)) {
-    if (!toolIds.includes(tool.id)) continue;
-    if (!(await mayHave(tool.workspaceId, toolIds, request, tool)))
+async function checkAssistants(changed: Tool, request: ConsoleRequest<unknown, unknown>): Promise<void> {
+  for await (const assistant of recordsOf(request.services.store.catalog, 'assistant', changed.workspaceId)) {
+    if (!assistant.toolIds?.includes(changed.id)) continue;
+    if (!(await mayHave(assistant, assistant.toolIds, request, changed)))
       throw new Failure('invalid_field', { field: 'functions' });
   }
 }
 
-/** Whether an assistant may have these tools; `changed` is one of them as it is to be. */
+/**
+ * Whether an assistant may have these tools; `changed` is one of them as it is to be. The model is offered one function
+ * of a name, the desk's included.
+ */
 export async function mayHave(
-  workspaceId: string,
+  { workspaceId, desk }: Pick<Assistant, 'workspaceId' | 'desk'>,
   toolIds: readonly string[],
   { services }: ConsoleRequest<unknown, unknown>,
   changed?: Tool,
@@ -244,5 +248,6 @@ export async function mayHave(
   const names = tools.flatMap((tool) =>
     tool!.functions.filter(({ enabled }: ToolFunction) => enabled).map(({ name }) => name),
   );
+  if (desk?.enabled && names.includes(askForPersonName)) return false;
   return names.length <= limits.toolFunctionsMax && new Set(names).size === names.length;
 }

@@ -80,8 +80,7 @@ export async function restoreVersion(request: ConsoleRequest): Promise<Reply> {
   const versionTools = { toolIds: version.tools.map(({ id }) => id) };
   const now = await toolsOf(versionTools, toolReader(request, assistant.workspaceId));
   const toolIds = version.tools.flatMap(({ id }) => (now.has(id) ? [id] : []));
-  if (!(await mayHave(assistant.workspaceId, toolIds, request)))
-    throw new Failure('invalid_field', { field: 'tool_ids' });
+  if (!(await mayHave(assistant, toolIds, request))) throw new Failure('invalid_field', { field: 'tool_ids' });
   const actor = await services.host.assistants.configure(
     assistant.workspaceId,
     assistant.id,

@@ -32,4 +32,5 @@ export const deskMessage = {
     } satisfies Fields<AttendanceChange>),
   ),
   sequence: Type.Optional(Type.Integer({ minimum: 1 })),
+  duringTurnId: Type.Optional(Type.String({ minLength: 1 })),
 };

@@ -20,18 +20,35 @@ const rangesMax = 100;
 export const eventCountOf = ({ eventCount, messageCount }: Pick<Session, 'eventCount' | 'messageCount'>): number =>
   eventCount ?? messageCount;
 
-/** Number of events of a turn until its end. */
+/** Number of events of a turn's end: the reply, and the end itself. */
+export const endEvents = 2;
+
+/** Number of events of a turn, with its end. */
 export const turnEvents = ({ unasked }: Pick<Turn, 'unasked'>): number => (unasked ? 3 : 4);
 
 /** Number of events of a message outside of a turn: a change of who answers, and the message unless it is empty. */
 export const eventsOfMessage = ({ attendance, content }: Pick<Message, 'attendance' | 'content'>): number =>
   attendance === undefined ? 1 : content === '' ? 1 : 2;
 
-/** The numbers of a turn's events. */
-export const numbersOf = (turn: Turn): EventNumbers =>
-  turn.sequence === undefined
-    ? { from: firstIndexOf(turn) + 1, count: turn.unasked ? 1 : 2 }
-    : { from: turn.sequence, count: turnEvents(turn) };
+/** The number of the first event of a turn's end. */
+export const endNumberOf = (
+  turn: Turn & { readonly sequence: number },
+  { turnEnd }: Pick<Session, 'turnEnd'>,
+): number =>
+  turn.endSequence ?? (turnEnd?.turnId === turn.id ? turnEnd.number : turn.sequence + turnEvents(turn) - endEvents);
+
+/** The numbers of a turn's events, and of the desk's events between them. */
+export const numbersOf = (turn: Turn, session: Pick<Session, 'turnEnd'>): EventNumbers =>
+  isNumbered(turn)
+    ? { from: turn.sequence, count: endNumberOf(turn, session) + endEvents - turn.sequence }
+    : { from: firstIndexOf(turn) + 1, count: turn.unasked ? 1 : 2 };
+
+/** Whether the turn has its first event's number; turns of versions without events have none. */
+export const isNumbered = (turn: Turn): turn is Turn & { readonly sequence: number } => turn.sequence !== undefined;
+
+/** The turn as its end is stored, with the number of its end where that is not the usual one. */
+export const endedIn = <T extends Turn>(turn: T, { turnEnd }: Pick<Session, 'turnEnd'>): T =>
+  turnEnd?.turnId === turn.id ? { ...turn, endSequence: turnEnd.number } : turn;
 
 /** The session's fields of events without a turn. `isLast`: no other turn has begun since. */
 export function withoutEvents(
@@ -39,12 +56,22 @@ export function withoutEvents(
   turn: Turn,
   isLast: boolean,
 ): Pick<Session, 'eventCount' | 'withdrawnEvents'> {
-  const numbers = numbersOf(turn);
-  if (isLast) return { eventCount: numbers.from - 1 };
-  const ranges = [...(session.withdrawnEvents ?? []), numbers].sort((one, other) => one.from - other.from);
-  const [first, second, ...rest] = ranges;
-  if (ranges.length <= rangesMax) return { withdrawnEvents: ranges };
-  return { withdrawnEvents: [{ from: second!.from, count: first!.count + second!.count }, ...rest] };
+  const { from, count } = numbersOf(turn, session);
+  if (isLast) return { eventCount: from - 1 };
+  const begun = turnEvents(turn) - endEvents;
+  const withdrawn =
+    !isNumbered(turn) || count === turnEvents(turn)
+      ? [{ from, count }]
+      : [
+          { from, count: begun },
+          { from: from + count - endEvents, count: endEvents },
+        ];
+  const ranges = [...(session.withdrawnEvents ?? []), ...withdrawn].sort((one, other) => one.from - other.from);
+  while (ranges.length > rangesMax) {
+    const [first, second] = ranges.splice(0, 2);
+    ranges.unshift({ from: second!.from, count: first!.count + second!.count });
+  }
+  return { withdrawnEvents: ranges };
 }
 
 /** The number that clients see: numbers without an event are left out. */
