@@ -88,13 +88,12 @@ export function failureText(result: TestResultView): string {
 }
 
 /** The texts of all tests that have not passed, or of all replays. */
-export const detailsText = (run: Run): string =>
-  run.replay
-    ? replaysText(replaysOf(run))
-    : testsOf(run)
-        .filter(({ verdict }) => verdict !== 'passed')
-        .map(failureText)
-        .join('\n\n');
+export function detailsText(run: Run): string {
+  if (run.replay && run.progress.of === 0) return 'No conversations: a replay takes those that have ended.';
+  if (run.replay) return replaysText(replaysOf(run));
+  const open = testsOf(run).filter(({ verdict }) => verdict !== 'passed');
+  return open.map(failureText).join('\n\n');
+}
 
 const differs = ({ stored, reply }: ReplayResultView['messages'][number]): boolean => stored !== reply;
 

@@ -313,6 +313,17 @@ t.test('tests are files too: applied with their assistant, and in conflict where
   }
 });
 
+t.test('apply names the tests that a draft has to pass before it is published', async (t) => {
+  const { house, folder } = await pulled(t);
+  await call(house, 'PATCH', `/assistants/${(await assistantNamed(house, 'Support')).id}`, { require_tests: true });
+  t.match(await cli(house, 'apply', folder, '--publish'), {
+    code: 1,
+    stderr:
+      /"Support" has not passed its tests: "An order" \(not run\)\. Run them: parley tests run Support \(tests_not_/,
+  });
+  t.match(await assistantNamed(house, 'Support'), { version: null });
+});
+
 /** A way to the server on which `edit` runs before the first request of the given method and path is passed on. */
 async function interrupted(t: Test, house: House, first: RegExp, edit: () => Promise<unknown>): Promise<House> {
   let isEdited = false;

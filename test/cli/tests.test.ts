@@ -253,6 +253,11 @@ The replay ${runId} has passed: 3 conversations; 1 with other calls, 0 with anot
   t.strictSame(posts()[0]!.body, { version: 2, replay: { sessions: 3 } });
   await run(['tests', 'replay', 'demo'], { env: server.env });
   t.strictSame(posts()[1]!.body, { version: 'draft', replay: { sessions: 50 } });
+  const none = await serverOf(t, [testRun({ replay: true, counts: { calls_different: 0, ended_different: 0 } })]);
+  t.match(
+    (await run(['tests', 'replay', 'demo'], { env: none.env })).stdout,
+    /^No conversations: a replay takes those/,
+  );
   t.match(await run(['tests', 'replay', 'demo', '--sessions', '201'], { env: server.env }), { code: 2 });
 });
 
