@@ -90,6 +90,7 @@ export function adviceOn({ status, code }: ApiFailure): string {
   if (status === 0) return 'Check that the server runs and that the network is there. Nothing was lost.';
   if (status === 429) return 'Nothing was changed.';
   if (code === 'role_not_permitted') return 'An owner can change your role on the page People.';
+  if (code === 'tests_not_passed') return 'Run all tests of the assistant on this draft first.';
   if (code === 'voice_unavailable')
     return 'Its provider failed, is not offered by this server, or lacks its credential.';
   if (code === 'assistant_unavailable')

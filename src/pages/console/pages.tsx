@@ -30,9 +30,21 @@ const ofWorkspace: Readonly<Record<string, readonly [lot: LotName, list: string,
   usage: ['forms', 'usage'],
 };
 
-/** The pages below one item: the name of the list, and of one of it by its number. */
-const below: Readonly<Record<string, Readonly<Record<string, readonly [list: string, one: string]>>>> = {
-  assistants: { versions: ['versions', 'version'] },
+interface Below {
+  /** The page of the list; null without one. */
+  readonly list: string | null;
+  readonly one: string;
+  /** The form of what names one of it. */
+  readonly named: RegExp;
+}
+
+/** The pages below one item, by the name of their list. */
+const below: Readonly<Record<string, Readonly<Record<string, Below>>>> = {
+  assistants: {
+    versions: { list: 'versions', one: 'version', named: /^[1-9]\d{0,8}$/ },
+    tests: { list: 'tests', one: 'test', named: /^(new|tst_\w+)$/ },
+    'test-runs': { list: null, one: 'testRun', named: /^run_\w+$/ },
+  },
 };
 
 const ofInstallation = ['load', 'workspaces', 'people', 'audit'];
@@ -53,12 +65,11 @@ function named(parts: readonly string[]): { readonly lot: LotName; readonly name
 }
 
 function namedBelow(parts: readonly string[]): { readonly lot: LotName; readonly name: string } | null {
-  const [, kind, , list = '', number] = parts;
+  const [, kind, , list = '', one] = parts;
   const found = Object.hasOwn(below[kind!]!, list) ? below[kind!]![list] : undefined;
   if (found === undefined || parts.length > 5 || !parts.every(isId)) return null;
-  const [listPage, onePage] = found;
-  if (number === undefined) return { lot: 'forms', name: listPage };
-  return /^[1-9]\d{0,8}$/.test(number) ? { lot: 'forms', name: onePage } : null;
+  const name = one === undefined ? found.list : found.named.test(one) ? found.one : null;
+  return name === null ? null : { lot: 'forms', name };
 }
 
 const id = /^[A-Za-z0-9_-]{1,80}$/;
@@ -68,13 +79,13 @@ const second = /^\d{1,10}$/;
 const queries: Readonly<Record<string, Readonly<Record<string, RegExp>>>> = {
   sessions: {
     status: /^(open|ended|expired)$/,
-    channel: /^(api|link|widget|console)$/,
+    channel: /^(api|link|widget|console|test)$/,
     assistant_id: id,
     key_id: id,
     from: second,
     to: second,
   },
-  assistant: { section: /^(general|model|tools|voice|pre-chat|link|widget|try)$/ },
+  assistant: { section: /^(general|model|tools|voice|pre-chat|link|widget|desk|try)$/ },
   version: { from: /^(draft|[1-9]\d{0,8})$/ },
   actor: { at: /^\d{1,9}(r\d{1,6})?$/, session: id },
   audit: { workspace: id, order: /^(asc|desc)$/ },

@@ -24,7 +24,7 @@ export async function theAssistant(t: Test, console: Console): Promise<void> {
 const withoutRefusal = (complaints: string[]): void =>
   void complaints.splice(0, complaints.length, ...complaints.filter((one) => !/status of 4(09|22)/.test(one)));
 
-const sectionNames = ['General', 'Model', 'Tools', 'Voice', 'Pre-chat form', 'Link', 'Widget'];
+const sectionNames = ['General', 'Model', 'Tools', 'Voice', 'Pre-chat form', 'Link', 'Widget', 'Desk'];
 
 async function sectionsShown(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const { id } = await house.assistant({ name: 'in sections', description: 'For everybody.' });

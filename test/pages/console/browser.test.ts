@@ -2,6 +2,7 @@
 import t from 'tap';
 import { whyNoBrowser } from '../../browser.ts';
 import { theAssistant } from './assistant.ts';
+import { theTests } from './assistant-tests.ts';
 import { theAudit } from './audit.ts';
 import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
@@ -30,6 +31,7 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('turns appear on the page while they run', (t) => turns(t, console));
   await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
   await t.test("an assistant's page publishes changes of its draft", (t) => theReleases(t, console));
+  await t.test('an assistant is tested before a release', (t) => theTests(t, console));
   await t.test('versions are rolled out, halted and promoted', (t) => theRollouts(t, console));
   await t.test("a link's secret is made, shown once, rotated and removed", (t) => theIdentity(t, console));
   await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));

@@ -13,6 +13,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   const bare: string = (await house.console('/workspaces', { body: { name: 'bare' } })).json.id;
   const w = house.workspaceId;
   const { tool, asked } = await withTool(house);
+  const tested = await withTests(house, asked.assistant);
   const webhook = await newWebhook(house);
   const paths = [
     ...[`${w}/live`, `${w}/live?kind=key`, `${w}/live?kind=turn`, `${w}/live?kind=socket`, `${w}/live?state=streaming`],
@@ -28,11 +29,21 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
     ...[
       `${w}/assistants`,
       `${w}/assistants/new`,
-      ...['', '?section=model', '?section=pre-chat', '?section=link', '?section=widget', '?section=try'].map(
-        (query) => `${w}/assistants/${full.assistant.id}${query}`,
-      ),
+      ...[
+        '',
+        '?section=model',
+        '?section=pre-chat',
+        '?section=link',
+        '?section=widget',
+        '?section=desk',
+        '?section=try',
+      ].map((query) => `${w}/assistants/${full.assistant.id}${query}`),
     ],
     ...['versions', 'versions/1', 'versions/1?from=draft'].map((name) => `${w}/assistants/${asked.assistant}/${name}`),
+    ...['tests', 'tests/new', `tests/${tested.test}`, ...tested.runs.map((run) => `test-runs/${run}`)].map(
+      (name) => `${w}/assistants/${asked.assistant}/${name}`,
+    ),
+    `${w}/assistants/${full.assistant.id}/tests`,
     ...[
       `${w}/tools`,
       `${w}/tools/${tool}`,
@@ -56,7 +67,7 @@ export async function everyPage(t: Test, console: Console, full: Furnished): Pro
   const { page, complaints, context } = await console.open();
   const kinds = new Set<string>();
   const look = async (path: string, open: () => Promise<unknown>): Promise<void> => {
-    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool|whk)_\w+/g, (id) =>
+    const name = path.replaceAll(/(wks|ses|turn|key|asst|tool|whk|tst|run)_\w+/g, (id) =>
       id === bare ? 'bare' : id.split('_')[0]!,
     );
     const kind = name.replace(/^(?:wks|bare)\//, '').replace(/\?(?!section=).*/, '');
@@ -111,6 +122,33 @@ async function withTool(house: House) {
   const stream = await house.stream(`/sessions/${session}/chat`, { body: { message: 'Show me' } });
   await stream.rest();
   return { tool, asked: { assistant, session, turn: stream.turnId } };
+}
+
+/** A test with every kind of expectation, a run of it, and a replay. */
+async function withTests(house: House, assistant: string) {
+  const path = `/workspaces/${house.workspaceId}/assistants/${assistant}`;
+  const expect = {
+    contains: ['the order', 'a-text-without-any-space-that-is-longer-than-a-phone-is-wide-and-has-to-be-broken'],
+    not_contains: ['sorry'],
+    calls: [{ name: 'take_picture', arguments: { order: 'front', size: 7 } }],
+    no_calls: true,
+    stop_reason: 'length',
+    characters_max: 3,
+    judge: 'It is polite.',
+  };
+  const body = {
+    name: 'A picture of the front of the house, taken by day and by night',
+    visitor: { plan: 'gold' },
+    metadata: { ref: '1' },
+    steps: [{ message: 'Show me the front.', expect }, { message: 'Thanks' }],
+    tool_results: { take_picture: [{ output: { url: 'https://pictures.example.com/front' } }, { status: 'failed' }] },
+    repeat: 2,
+  };
+  const test: string = (await house.console(`${path}/tests`, { body })).json.id;
+  const runs: string[] = [];
+  for (const plan of [{}, { replay: { sessions: 3 } }])
+    runs.push((await house.console(`${path}/test-runs`, { body: { version: 'draft', ...plan } })).json.id);
+  return { test, runs };
 }
 
 /** A disabled webhook with a long URL. */

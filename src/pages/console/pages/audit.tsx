@@ -120,6 +120,7 @@ const verbs: Readonly<Record<string, string>> = {
   rotate: 'rotated',
   rotate_secret: 'rotated the secret of',
   erase: 'erased',
+  cancel: 'cancelled',
   end: 'ended',
   abort: 'aborted',
   refresh: 'refreshed',

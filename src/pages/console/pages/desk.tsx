@@ -13,8 +13,9 @@ import { caught, Failure } from '../parts/failure.tsx';
 import { Head, State } from '../parts/head.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
 import { Ago } from '../parts/time.tsx';
-import { chime, isSoundOn, turnSound } from '../parts/chime.ts';
+import { chime, sound } from '../parts/chime.ts';
 import { assistantColumn } from '../parts/session-columns.tsx';
+import { Key, Shortcuts, useShortcuts } from '../parts/shortcuts.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, workspaceId } from '../route.ts';
 import type { Assistant, DeskSession } from '../types.ts';
@@ -42,6 +43,10 @@ export default function Desk() {
     }
   };
   const next = waiting[0];
+  useShortcuts({
+    n: next && (() => go(inWorkspace('sessions', next.id))),
+    t: next && (() => void take(next.id)),
+  });
   const nameOf = (id: string): string => assistants.find((one) => one.id === id)?.name ?? id;
   const columns: readonly Column<DeskSession>[] = [
     {
@@ -82,6 +87,7 @@ export default function Desk() {
         {next !== undefined && (
           <button type="button" class="primary" onClick={() => void take(next.id)}>
             Take the next one
+            <Key of="t" />
           </button>
         )}
       </Head>
@@ -98,6 +104,7 @@ export default function Desk() {
           </Empty>
         }
       />
+      <Shortcuts />
     </>
   );
 }
@@ -142,9 +149,9 @@ function useChime(waiting: readonly string[] | null): void {
 }
 
 function Sound() {
-  const [on, setOn] = useState(isSoundOn);
+  const [on, setOn] = useState(sound.isOn);
   const turn = () => {
-    turnSound(!on);
+    sound.turn(!on);
     setOn(!on);
     if (!on) chime();
   };

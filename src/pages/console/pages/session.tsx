@@ -1,6 +1,6 @@
 /** A session: its transcript as it is written, and what may be done to it. */
 import { useEffect, useState } from 'preact/hooks';
-import { ask, request } from '../api.ts';
+import { adviceOn, ask, request } from '../api.ts';
 import { after } from '../clock.ts';
 import { refresh, useRead } from '../data.ts';
 import { watch } from '../feed.ts';
@@ -12,14 +12,15 @@ import { Erase, Erased } from '../parts/erasing.tsx';
 import { Attend, useEvents } from '../parts/attend.tsx';
 import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk, type Talk } from '../parts/talk.tsx';
+import { testPage } from '../parts/use-tests.ts';
 import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
 import { Unread } from '../parts/missing.tsx';
 import { verifiedFact } from '../parts/verified.tsx';
 import { versionFact } from '../parts/version-fact.tsx';
 import type { ApiFailure } from '../api.ts';
-import { apiWorkspace, callChart, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
-import type { Assistant, ConsoleSession, Erasure, FeedMessage } from '../types.ts';
+import { apiWorkspace, callChart, go, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
+import type { Assistant, AssistantTest, ConsoleSession, Erasure, FeedMessage } from '../types.ts';
 
 export default function SessionPage() {
   const id = segments.value[2]!;
@@ -62,6 +63,7 @@ export default function SessionPage() {
         above={[inWorkspace('sessions'), 'Sessions']}
         state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}
       >
+        {assistant !== undefined && session.channel !== 'test' && <MakeTest session={session} />}
         <Acts session={session} path={path} erased={(receipt) => setErasure({ of: path, receipt })} />
       </Head>
       <Facts
@@ -168,6 +170,35 @@ function Acts({
     </>
   );
 }
+
+/** Makes a test of the conversation, and opens it. */
+function MakeTest({ session: { id, assistant_id: assistant } }: { session: ConsoleSession }) {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  if (!may('assistants.write')) return null;
+  const make = async () => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      const body = { from_session: id };
+      const test = await ask<AssistantTest>(`${apiWorkspace()}/assistants/${assistant}/tests`, { body });
+      go(testPage(assistant, test.id));
+    } catch (error) {
+      setFailure(caught(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <>
+      <Failure failure={failure} advice={(problem) => (problem.status === 422 ? noTest : adviceOn(problem))} />
+      <button type="button" class="quiet" disabled={busy} onClick={() => void make()}>
+        Make a test of this conversation
+      </button>
+    </>
+  );
+}
+
+const noTest = 'A test needs a message of a visitor, has 50 messages at most, and an assistant has 200 tests at most.';
 
 /** The whole transcript as a file; JSON page by page, since a page of it is bounded. */
 function Export({ id, path }: { id: string; path: string }) {

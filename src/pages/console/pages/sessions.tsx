@@ -189,6 +189,7 @@ function Filters({ asked, assistants, keys }: FilterOptions) {
               ['link', 'link'],
               ['widget', 'widget'],
               ['console', 'console (trials)'],
+              ['test', 'tests'],
             ]}
           />
           <Choice

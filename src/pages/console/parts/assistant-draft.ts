@@ -49,6 +49,14 @@ export interface AssistantDraft extends ModelDraft {
   /** One on each line. */
   readonly origins: string;
   readonly linkLimits: LinkLimits;
+  readonly requireTests: boolean;
+  readonly deskOn: boolean;
+  readonly deskWait: string;
+  readonly deskWhileWaiting: string;
+  readonly deskWaiting: string;
+  readonly deskJoined: string;
+  readonly deskLeft: string;
+  readonly deskNobody: string;
 }
 
 export interface FormOptions {
@@ -81,7 +89,9 @@ export const emptyDraft: AssistantDraft = {
   ...{ voiceOn: false, voiceProvider: 'embedded', voice: '', voiceCredential: '' },
   ...{ toolIds: [], toolRounds: '8' },
   ...{ fields: [], linkOn: false, widgetOn: false, slug: '', feedbackOn: false, identityRequired: false },
-  ...{ origins: '', linkLimits: {} },
+  ...{ origins: '', linkLimits: {}, requireTests: false },
+  ...{ deskOn: false, deskWait: durationText(120), deskWhileWaiting: 'assistant' },
+  ...{ deskWaiting: '', deskJoined: '', deskLeft: '', deskNobody: '' },
 };
 
 const text = (value: string | number | null | undefined): string => (value == null ? '' : String(value));
@@ -100,6 +110,8 @@ export function draftOf({
   link,
   tool_ids: toolIds,
   tool_rounds_max: toolRounds,
+  require_tests: requireTests,
+  desk,
 }: Assistant): AssistantDraft {
   return {
     ...{
@@ -144,6 +156,16 @@ export function draftOf({
     linkLimits: Object.fromEntries(
       Object.entries(link?.limits ?? {}).map(([limit, value]) => [limit, value === null ? 'none' : text(value)]),
     ),
+    requireTests,
+    ...{
+      deskOn: desk.enabled,
+      deskWait: durationText(desk.wait_seconds),
+      deskWhileWaiting: desk.while_waiting,
+      deskWaiting: text(desk.texts.waiting),
+      deskJoined: text(desk.texts.joined),
+      deskLeft: text(desk.texts.left),
+      deskNobody: text(desk.texts.nobody),
+    },
   };
 }
 
@@ -181,6 +203,7 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
       alias: orNull(draft.alias.trim()),
       max_call_seconds: durationSeconds(draft.maxCall),
       session_policy: draft.sessionPolicy,
+      require_tests: draft.requireTests,
     },
     ...{ tool_ids: draft.toolIds, tool_rounds_max: Number(draft.toolRounds) },
     channels: { voice: draft.voiceOn, link: draft.linkOn, widget: draft.widgetOn },
@@ -215,6 +238,17 @@ export function bodyOf(draft: AssistantDraft, before: Assistant | null): object 
           identity_required: draft.identityRequired,
         }
       : null,
+    desk: {
+      enabled: draft.deskOn,
+      wait_seconds: durationSeconds(draft.deskWait),
+      while_waiting: draft.deskWhileWaiting,
+      texts: {
+        waiting: orNull(draft.deskWaiting),
+        joined: orNull(draft.deskJoined),
+        left: orNull(draft.deskLeft),
+        nobody: orNull(draft.deskNobody),
+      },
+    },
   };
 }
 

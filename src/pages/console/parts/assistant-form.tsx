@@ -6,6 +6,7 @@ import type { Credential, Tool } from '../types.ts';
 import { bound, type FormOptions, type VisitorField } from './assistant-draft.ts';
 import { durationPattern } from './duration.ts';
 import { FallbackForm } from './fallback-form.tsx';
+import { DeskForm } from './desk-form.tsx';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
 import { IdentityForm, type LinkIdentity } from './identity-form.tsx';
 import { LinkForm, WidgetForm } from './link-form.tsx';
@@ -53,6 +54,7 @@ export function AssistantForm({
         {onSite && <WidgetOnSite {...onSite} />}
       </>
     ),
+    desk: <DeskForm {...options} />,
   };
   return (
     <>
@@ -100,6 +102,12 @@ const General = (options: Options) => (
         ['follow', 'Take the new version at their next turn'],
       ]}
       note="Effective at once, without publishing."
+    />
+    <Check
+      label="Require tests"
+      checked={options.draft.requireTests}
+      onValue={(requireTests) => options.change({ requireTests })}
+      note="A draft is published, or rolled out, only once all tests have passed on it. A rollback is never refused. Effective at once."
     />
   </>
 );

@@ -10,6 +10,7 @@ export const sections = [
   ['pre-chat', 'Pre-chat form'],
   ['link', 'Link'],
   ['widget', 'Widget'],
+  ['desk', 'Desk'],
 ] as const;
 
 export type Section = (typeof sections)[number][0];
@@ -33,6 +34,7 @@ const beginnings: readonly (readonly [path: string, section: Section])[] = [
   ['channels.widget', 'widget'],
   ['link', 'link'],
   ['channels.link', 'link'],
+  ['desk', 'desk'],
 ];
 
 /** The section of a field by its path in the API. */

@@ -3,10 +3,12 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { newIdempotencyKey } from '../../../client/clock.ts';
 import { isSending } from '../../enter.ts';
 import { ask, base } from '../api.ts';
+import { apiWorkspace, go, inWorkspace } from '../route.ts';
 import type { ApiFailure } from '../api.ts';
 import { drawnFor } from '../person.ts';
-import type { ConsoleSession } from '../types.ts';
+import type { ConsoleSession, DeskSession, List } from '../types.ts';
 import { caught, Failure } from './failure.tsx';
+import { Key, Shortcuts, useShortcuts } from './shortcuts.tsx';
 
 interface Options {
   readonly session: ConsoleSession;
@@ -70,11 +72,20 @@ export function Attend({ session: { id, status, attendance }, path, shown, done 
   const end = useRef<HTMLDivElement>(null);
   // The newest message stays in sight of the person who answers.
   useEffect(() => void (isMine && end.current?.scrollIntoView({ block: 'end' })), [isMine, shown]);
-  if (status !== 'open') return null;
+  const { next, isNobody } = useNext(id, setFailure);
+  const place = useRef<HTMLElement>(null);
+  const isOpen = status === 'open';
+  useShortcuts({
+    n: next,
+    t: isOpen && attendance.state !== 'person' ? () => void post('take') : undefined,
+    r: isMine ? () => place.current?.querySelector('textarea')?.focus() : undefined,
+    b: isMine ? () => void post('return') : undefined,
+  });
+  if (!isOpen) return null;
   return (
     <>
       <div class="attend-end" ref={end} />
-      <section class="attend" aria-label="Desk">
+      <section class="attend" aria-label="Desk" ref={place}>
         <p role="status" class="note">
           {attendance.state === 'person'
             ? isMine
@@ -83,6 +94,7 @@ export function Attend({ session: { id, status, attendance }, path, shown, done 
             : attendance.state === 'waiting'
               ? 'The visitor waits for a person.'
               : 'The assistant answers.'}
+          {isNobody && ' Nobody else waits.'}
         </p>
         <Failure failure={failure} />
         {isMine && <Reply text={text} change={write} say={(event) => void say(event)} busy={busy} />}
@@ -91,6 +103,7 @@ export function Attend({ session: { id, status, attendance }, path, shown, done 
             <>
               <button type="button" disabled={busy} onClick={() => void post('return')}>
                 Return to the assistant
+                <Key of="b" />
               </button>
               <button type="button" disabled={busy} onClick={() => void post('release')}>
                 Leave to another person
@@ -105,13 +118,31 @@ export function Attend({ session: { id, status, attendance }, path, shown, done 
                 onClick={() => void post('take')}
               >
                 Take the conversation
+                <Key of="t" />
               </button>
             )
           )}
         </p>
+        <Shortcuts />
       </section>
     </>
   );
+}
+
+/** Opens the conversation that waits longest, but for the one that is open. */
+function useNext(id: string, setFailure: (failure: ApiFailure) => void) {
+  const [isNobody, setNobody] = useState(false);
+  const next = async () => {
+    try {
+      const { data } = await ask<List<DeskSession>>(`${apiWorkspace()}/desk`);
+      const found = data.find((one) => one.id !== id && one.attendance.state === 'waiting');
+      setNobody(found === undefined);
+      if (found !== undefined) go(inWorkspace('sessions', found.id));
+    } catch (error) {
+      setFailure(caught(error));
+    }
+  };
+  return { next: () => void next(), isNobody };
 }
 
 interface ReplyOptions {
@@ -124,6 +155,7 @@ interface ReplyOptions {
 function Reply({ text, change, say, busy }: ReplyOptions) {
   const keys = (event: KeyboardEvent) => {
     if (isSending(event)) say(event);
+    if (event.key === 'Escape' && !event.isComposing) (event.currentTarget as HTMLElement).blur();
   };
   return (
     <form class="say" onSubmit={say}>

@@ -1,26 +1,11 @@
 /** The sound of a visitor who begins to wait, unless the person has turned it off in this browser. */
-const name = 'parley:desk:sound';
+import { storedSwitch } from './stored-switch.ts';
 
-export const isSoundOn = (): boolean => {
-  try {
-    return localStorage.getItem(name) !== 'off';
-  } catch {
-    return true;
-  }
-};
-
-export function turnSound(on: boolean): void {
-  try {
-    if (on) localStorage.removeItem(name);
-    else localStorage.setItem(name, 'off');
-  } catch {
-    // Storage is denied: the sound stays as it is until the page is loaded again.
-  }
-}
+export const sound = storedSwitch('parley:desk:sound');
 
 /** Two notes; silent where the browser permits no sound before the first click. */
 export function chime(): void {
-  if (!isSoundOn()) return;
+  if (!sound.isOn()) return;
   const context = new AudioContext();
   const gain = context.createGain();
   gain.connect(context.destination);

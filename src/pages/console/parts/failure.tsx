@@ -1,4 +1,5 @@
 /** A request that failed: what happened, what to do, and the request id to copy. */
+import type { ComponentChildren } from 'preact';
 import { adviceOn, ApiFailure } from '../api.ts';
 import { CopyButton } from './copy.tsx';
 
@@ -6,7 +7,7 @@ interface Options {
   readonly failure: ApiFailure | null;
   readonly again?: (() => void) | undefined;
   /** The advice, where the page knows better than `adviceOn`. */
-  readonly advice?: ((failure: ApiFailure) => string) | undefined;
+  readonly advice?: ((failure: ApiFailure) => ComponentChildren) | undefined;
 }
 
 export function Failure({ failure, again, advice = adviceOn }: Options) {

@@ -30,6 +30,8 @@ interface InputOptions extends Labelled {
   readonly autocomplete?: 'off' | 'on';
   readonly maxLength?: number;
   readonly spellcheck?: boolean;
+  /** The id of a list of proposals. */
+  readonly list?: string;
 }
 
 export function Input({ label, note, path, failure, onValue, ...rest }: InputOptions) {
@@ -57,6 +59,7 @@ type AreaOptions = Labelled & {
   onValue: (value: string) => void;
   rows?: number;
   placeholder?: string;
+  required?: boolean;
   code?: boolean;
 };
 

@@ -33,6 +33,14 @@ const labels: Readonly<Record<keyof AssistantDraft, string>> = {
   identityRequired: 'Identity required',
   origins: 'Allowed origins',
   linkLimits: 'Limits',
+  requireTests: 'Required tests',
+  deskOn: 'Desk',
+  deskWait: 'Max wait',
+  deskWhileWaiting: 'While a visitor waits',
+  deskWaiting: 'Note when a visitor waits',
+  deskJoined: 'Note when a person joins',
+  deskLeft: 'Note when the person leaves',
+  deskNobody: 'Note when nobody comes',
 };
 
 interface Options {

@@ -1,5 +1,5 @@
 /** Publishes the draft of an assistant, with a note on the version. */
-import { ask, adviceOn } from '../api.ts';
+import { ask } from '../api.ts';
 import { refresh } from '../data.ts';
 import type { Assistant } from '../types.ts';
 import { Dialog } from './dialog.tsx';
@@ -7,6 +7,7 @@ import { Input } from './field.tsx';
 import { draftComparison, ifDraft, keepAssistant, openSessionsWords, useDraftChanges } from './release.ts';
 import { concerned } from './setting-words.ts';
 import { FormEnd, useSubmit } from './submit.tsx';
+import { releaseAdvice } from './test-required.tsx';
 
 interface Options {
   readonly assistant: Assistant;
@@ -63,7 +64,7 @@ export function PublishDialog({ assistant, path, save, note, setNote, close }: O
           advice={(failure) =>
             isConflict
               ? 'Another person or an edited tool changed it. The list above is the present one: publish again to release it.'
-              : adviceOn(failure)
+              : releaseAdvice(assistant.id)(failure)
           }
         />
       </form>

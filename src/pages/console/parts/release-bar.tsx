@@ -1,9 +1,14 @@
 /** The bar above an assistant's form: what people get, how the draft differs from it, and the way to publish. */
 import { useState } from 'preact/hooks';
+import type { ApiFailure } from '../api.ts';
+import { count } from '../format.ts';
 import { may } from '../may.ts';
 import type { Assistant } from '../types.ts';
+import { caught, Failure } from './failure.tsx';
 import { PublishDialog } from './publish.tsx';
 import { draftComparison, failedWords, versionPage, versionsPage } from './release.ts';
+import type { DraftTests } from './test-state.ts';
+import { runPage, startRun, testsPage, useDraftTests } from './use-tests.ts';
 
 interface Options {
   readonly assistant: Assistant;
@@ -17,13 +22,17 @@ export function ReleaseBar({ assistant, path, dirty, save }: Options) {
   const { id, status, version, draft } = assistant;
   const [asking, setAsking] = useState(false);
   const [note, setNote] = useState('');
+  const tests = useDraftTests(assistant, path);
+  const testing = useTesting(path, dirty ? save : null, tests.again);
   const differs = version !== null && draft.changed;
+  const isOpen = differs || version === null;
   const mayPublish = may('assistants.write') && status !== 'disabled' && (status === 'draft' || draft.changed || dirty);
   return (
-    <section class={differs || dirty || version === null ? 'release open' : 'release'} aria-label="Release">
+    <section class={isOpen || dirty ? 'release open' : 'release'} aria-label="Release">
       <p role="status">
         <Words assistant={assistant} />
         <Rollout assistant={assistant} />
+        {isOpen && tests.found !== null && <Tested assistant={assistant} found={tests.found} />}
         {dirty && ' The form has unsaved changes.'}
       </p>
       <p class="acts">
@@ -32,10 +41,18 @@ export function ReleaseBar({ assistant, path, dirty, save }: Options) {
             Versions
           </a>
         )}
+        <a class="button quiet" href={testsPage(id)}>
+          Tests
+        </a>
         {differs && (
           <a class="button" href={draftComparison(id, version)}>
             Compare
           </a>
+        )}
+        {mayTest(assistant, tests.found, dirty) && (
+          <button type="button" disabled={testing.busy} onClick={testing.start}>
+            {dirty ? 'Save and test' : 'Test'}
+          </button>
         )}
         {mayPublish && (
           <button type="button" class="primary" onClick={() => setAsking(true)}>
@@ -43,6 +60,7 @@ export function ReleaseBar({ assistant, path, dirty, save }: Options) {
           </button>
         )}
       </p>
+      <Failure failure={testing.failure} />
       {asking && (
         <PublishDialog
           assistant={assistant}
@@ -54,6 +72,66 @@ export function ReleaseBar({ assistant, path, dirty, save }: Options) {
         />
       )}
     </section>
+  );
+}
+
+/** Whether the draft can be tested: it has tests, people do not get it yet, and it has not passed as it is. */
+const mayTest = ({ version, draft }: Assistant, found: DraftTests | null, dirty: boolean): boolean =>
+  may('assistants.write') &&
+  found !== null &&
+  found.state !== 'none' &&
+  (dirty || ((version === null || draft.changed) && found.state !== 'passed' && found.state !== 'running'));
+
+/** Runs all tests on the draft. `save`: stores changes of the form first; null without such changes. */
+function useTesting(path: string, save: Options['save'] | null, again: () => void) {
+  const [failure, setFailure] = useState<ApiFailure | null>(null);
+  const [busy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    setFailure(null);
+    try {
+      // The form says why it was refused.
+      if (save === null || (await save()) !== null) await startRun(path, { version: 'draft' });
+      again();
+    } catch (error) {
+      setFailure(caught(error));
+    }
+    setBusy(false);
+  };
+  return { failure, busy, start: () => void run() };
+}
+
+/** The tests of the draft in words, with the newest run of them. */
+function Tested({
+  assistant: { id, require_tests: isRequired },
+  found: { state, run },
+}: {
+  assistant: Assistant;
+  found: DraftTests;
+}) {
+  if (run === null)
+    return (
+      <>
+        {state === 'not run' && ' Its tests have not run.'}
+        {state === 'none' && isRequired && ' It needs tests: they are required, and there are none.'}
+      </>
+    );
+  const { done, of } = run.progress;
+  const words = {
+    running: `Testing: ${count(done)} of ${count(of)}`,
+    passed: 'Tests passed',
+    failed: 'Tests failed',
+    unfinished: 'The last run of tests was not completed',
+    changed: 'The tests have changed since they ran',
+  } as const;
+  return (
+    <>
+      {' '}
+      <a class={state === 'failed' ? 'fault' : undefined} href={runPage(id, run.id)}>
+        {words[state as keyof typeof words]}
+      </a>
+      .
+    </>
   );
 }
 

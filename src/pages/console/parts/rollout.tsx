@@ -1,6 +1,6 @@
 /** A rollout: a version that a share of new sessions gets, beside the current one, with live counts of both. */
 import { useState } from 'preact/hooks';
-import { ask, adviceOn, type ApiFailure } from '../api.ts';
+import { ask, type ApiFailure } from '../api.ts';
 import { refresh } from '../data.ts';
 import { count } from '../format.ts';
 import { may } from '../may.ts';
@@ -10,6 +10,7 @@ import { Check, Choice, Input } from './field.tsx';
 import { State } from './head.tsx';
 import { failedWords, ifDraft, keepAssistant, openSessionsWords, versionPage } from './release.ts';
 import { FormEnd, useSubmit } from './submit.tsx';
+import { releaseAdvice } from './test-required.tsx';
 
 interface Options {
   readonly assistant: Assistant;
@@ -258,7 +259,7 @@ export function RolloutDialog({ assistant, path, versions, number, close, done }
           advice={(problem) =>
             problem.code === 'draft_changed'
               ? 'Another person or an edited tool changed it. Look at the draft, or start again to roll it out as it is now.'
-              : adviceOn(problem)
+              : releaseAdvice(assistant.id)(problem)
           }
         />
       </form>

@@ -1,4 +1,5 @@
 /** The sending of a form: once at a time, with its failure, a way out and the one button that submits it. */
+import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiFailure } from '../api.ts';
 import { caught, Failure } from './failure.tsx';
@@ -39,7 +40,7 @@ interface Options {
   readonly danger?: boolean;
   readonly disabled?: boolean;
   /** The advice on a failure, where the form knows better than `adviceOn`. */
-  readonly advice?: ((failure: ApiFailure) => string) | undefined;
+  readonly advice?: ((failure: ApiFailure) => ComponentChildren) | undefined;
 }
 
 export function FormEnd({

@@ -181,15 +181,20 @@ const functionText = (of: VersionedFunction | undefined): string | null => {
   return [String(description ?? 'no description'), ...first, JSON.stringify(parameters, null, 2)].join('\n');
 };
 
-type PairOptions = Sides & { readonly label: string; readonly sides: Options['sides']; readonly code?: boolean };
+type PairOptions = Sides & {
+  readonly label: string;
+  readonly isLabelHidden?: boolean;
+  readonly sides: Options['sides'];
+  readonly code?: boolean;
+};
 
 /** Two texts side by side, with the words that differ marked in each. */
-function Pair({ label, before, after, sides, code = false }: PairOptions) {
+export function Pair({ label, isLabelHidden = false, before, after, sides, code = false }: PairOptions) {
   const parts = useWords(before ?? '', after ?? '');
   const isWhole = before === null || after === null;
   return (
     <div class="pairing" role="group" aria-label={label}>
-      <h4>{code ? <code>{label}</code> : label}</h4>
+      {!isLabelHidden && <h4>{code ? <code>{label}</code> : label}</h4>}
       {([before, after] as const).map((text, index) => (
         <div key={index} class={code ? 'prose code' : 'prose'}>
           <span class="visually-hidden">{sides[index]}: </span>
