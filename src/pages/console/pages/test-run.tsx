@@ -82,7 +82,9 @@ function Progress({ of: run }: { of: TestRunWithResults }) {
   return (
     <div class="progress">
       {isUnended(run) && <progress max={Math.max(1, of)} value={done} aria-label="Progress" />}
-      <p role="status">{of === 0 ? 'No conversation has ended yet on API, link or widget.' : words[status]}</p>
+      <p role="status">
+        {of === 0 ? 'No conversation of API, link or widget has ended or expired yet.' : words[status]}
+      </p>
     </div>
   );
 }

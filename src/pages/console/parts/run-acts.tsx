@@ -61,7 +61,9 @@ export function RunDialog({ assistant: { id }, path, close }: Options) {
   );
 }
 
+/** The channels and states of the sessions that a replay takes. */
 const channels = ['api', 'link', 'widget'] as const;
+const statuses = ['ended', 'expired'] as const;
 const replayMax = 200;
 
 /** Plays the newest stored conversations on the draft or a version. */
@@ -90,7 +92,7 @@ export function ReplayDialog({ assistant: { id }, path, close }: Options) {
           required
           value={sessions}
           onValue={setSessions}
-          note="The newest that have ended, of API, link and widget; 200 at most."
+          note="The newest that have ended or expired, of API, link and widget; 200 at most."
           failure={sending.failure}
         />
         {recent !== null && recent > 0 && (
@@ -110,16 +112,16 @@ export function ReplayDialog({ assistant: { id }, path, close }: Options) {
   );
 }
 
-/** The number of conversations of the assistant that began since yesterday and have ended; null until it is known. */
+/** The number of conversations that began since yesterday and can be replayed; null until it is known. */
 function useSinceYesterday(assistant: string): number | null {
   const [sum, setSum] = useState<number | null>(null);
   useEffect(() => {
     const leave = new AbortController();
-    const counted = async (channel: string): Promise<number> => {
+    const counted = async (channel: string, status: string): Promise<number> => {
       const fields = {
         assistant_id: assistant,
         channel,
-        status: 'ended',
+        status,
         from: startOfYesterday(),
         limit: 1,
         total: 'true',
@@ -130,7 +132,7 @@ function useSinceYesterday(assistant: string): number | null {
       return total ?? replayMax;
     };
     // Without it the number is typed.
-    Promise.all(channels.map(counted)).then(
+    Promise.all(channels.flatMap((channel) => statuses.map((status) => counted(channel, status)))).then(
       (counts) => setSum(counts.reduce((one, other) => one + other, 0)),
       () => {},
     );
