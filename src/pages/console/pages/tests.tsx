@@ -86,7 +86,7 @@ export default function Tests() {
 export const playedWords = ({ version }: Pick<TestRun, 'version'>): string =>
   version === 'draft' ? 'Draft' : `Version ${version}`;
 
-/** Where a result is from: whether the draft, or the test, has changed since. */
+/** The origin of a result: whether the draft, or the test, has changed since. */
 function resultWords({ draft }: Assistant, test: AssistantTest, { run }: LastResult): string {
   if (test.updated_at > run.created_at) return 'before the test was changed';
   if (run.version !== 'draft') return `version ${run.version}`;

@@ -131,7 +131,7 @@ function useSinceYesterday(assistant: string): number | null {
       });
       return total ?? replayMax;
     };
-    // Without it the number is typed.
+    // The number can be typed all the same.
     Promise.all(channels.flatMap((channel) => statuses.map((status) => counted(channel, status)))).then(
       (counts) => setSum(counts.reduce((one, other) => one + other, 0)),
       () => {},

@@ -17,7 +17,7 @@ const stored = storedSwitch('parley:desk:keys');
 /** Single letters get in the way of speech input, so they can be turned off. */
 const isOn = signal(stored.isOn());
 
-/** Where letters are typed, or a dialog is asked first. */
+/** Whether letters are typed there, or a dialog is open. */
 const takesLetters = (target: EventTarget | null): boolean =>
   document.querySelector('dialog[open]') !== null ||
   (target instanceof Element && target.closest('input, textarea, select, [contenteditable]') !== null);

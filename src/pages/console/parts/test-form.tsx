@@ -337,7 +337,7 @@ function NamedTexts({ legend, note, failure, ...rows }: NamedOptions) {
   );
 }
 
-/** What the visitor entered before the conversation: a field for each that the assistant asks for. */
+/** The values of the pre-chat form: a field for each that the assistant asks for. */
 function Visitor({
   draft: { visitor },
   change,

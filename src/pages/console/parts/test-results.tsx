@@ -99,7 +99,7 @@ const OneStep = ({ of, isError }: { of: Step; isError: boolean }) => (
   </>
 );
 
-/** What a side says, named for those who do not see the colours. */
+/** The words of one side, with its name for screen readers. */
 export const Words = ({
   name,
   kind,

@@ -39,7 +39,7 @@ export function draftTests(digest: string, tests: readonly AssistantTest[], runs
 
 const verdictOrder: readonly Verdict[] = ['failed', 'error', 'flaky', 'passed'];
 
-/** What failed comes first. */
+/** Sorts failures before passes. */
 export const failuresFirst = <Result extends { readonly verdict: Verdict }>(results: readonly Result[]): Result[] =>
   results.toSorted((one, other) => verdictOrder.indexOf(one.verdict) - verdictOrder.indexOf(other.verdict));
 
@@ -114,13 +114,13 @@ function callsSeen(json: string): string {
 export const hasOtherReplies = ({ messages }: ReplayResult): boolean =>
   messages.some(({ stored, reply }) => stored !== reply);
 
-/** How much a replayed conversation differs: calls weigh most, then how turns end, then replies. */
+/** The weight of the differences: calls weigh most, then how turns end, then replies. */
 const difference = (result: ReplayResult): number =>
   (result.calls === 'different' ? 4 : 0) + (result.ended === 'different' ? 2 : 0) + (hasOtherReplies(result) ? 1 : 0);
 
 export const isDifferent = (result: ReplayResult): boolean => difference(result) > 0;
 
-/** What differs most comes first; of two that differ alike, the one whose length changed more. */
+/** Sorts by differences, the most first; among equals, by the change of length. */
 export const differencesFirst = (results: readonly ReplayResult[]): ReplayResult[] =>
   results.toSorted((one, other) => difference(other) - difference(one) || lengthChange(other) - lengthChange(one));
 

@@ -85,7 +85,7 @@ export function useLastResults(
       if (!isUnended(whole)) read.current.set(run.id, own);
       return own;
     };
-    // Without them the tests are listed all the same.
+    // A failure leaves the tests without results in the list.
     readAll().catch((error: unknown) => {
       if (!leave.signal.aborted && !(error instanceof ApiFailure)) throw error;
     });
