@@ -1,7 +1,7 @@
 /**
  * A run of tests, or a replay of stored conversations (contract 21): it waits, one process plays it, and it ends. A
- * process that dies leaves it to another one; a run that several processes in a row begin without progress is
- * interrupted.
+ * process that dies or drains leaves it to another one; a run that several processes in a row begin without progress,
+ * and die, is interrupted.
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
@@ -23,6 +23,8 @@ export type RunEvent =
   | { type: 'begin' }
   /** A part of it is done. */
   | { type: 'advance' }
+  /** The process that plays it ends in order and leaves it to another one: that is no failed attempt. */
+  | { type: 'leave' }
   /** All parts are done. `passed`: each of them has passed. */
   | { type: 'finish'; passed: boolean }
   /** A person cancels it. */
@@ -33,6 +35,7 @@ export type RunEvent =
 export type RunOutcome =
   | { type: 'begun' }
   | { type: 'advanced' }
+  | { type: 'left' }
   | { type: 'ended'; status: 'passed' | 'failed' | 'cancelled' | 'interrupted' }
   | { type: 'unchanged' };
 
@@ -45,6 +48,7 @@ const final = (description: string) => ({
   on: {
     begin: { actions: 'unchanged' },
     advance: { actions: 'unchanged' },
+    leave: { actions: 'unchanged' },
     finish: { actions: 'unchanged' },
     cancel: { actions: 'unchanged' },
     interrupt: { actions: 'unchanged' },
@@ -64,9 +68,11 @@ export const runMachine = setup({
   },
   actions: {
     count: assign({ attempts: ({ context }) => context.attempts + 1 }),
+    uncount: assign({ attempts: ({ context }) => Math.max(0, context.attempts - 1) }),
     clear: assign({ attempts: 0 }),
     begun: emit({ type: 'begun' }),
     advanced: emit({ type: 'advanced' }),
+    left: emit({ type: 'left' }),
     unchanged: emit({ type: 'unchanged' }),
     end: emit((_, { status }: { status: 'passed' | 'failed' | 'cancelled' | 'interrupted' }) => ({
       type: 'ended' as const,
@@ -83,6 +89,7 @@ export const runMachine = setup({
       on: {
         begin: { target: 'running', actions: ['count', 'begun'] },
         advance: { actions: 'unchanged' },
+        leave: { actions: 'unchanged' },
         finish: { actions: 'unchanged' },
         cancel: ended('cancelled'),
         interrupt: ended('interrupted'),
@@ -93,6 +100,7 @@ export const runMachine = setup({
       on: {
         begin: [{ guard: 'isStuck', ...ended('interrupted') }, { actions: ['count', 'begun'] }],
         advance: { actions: ['clear', 'advanced'] },
+        leave: { actions: ['uncount', 'left'] },
         finish: [{ guard: 'hasPassed', ...ended('passed') }, ended('failed')],
         cancel: ended('cancelled'),
         interrupt: ended('interrupted'),

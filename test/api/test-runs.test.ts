@@ -3,15 +3,16 @@ import t, { type Test } from 'tap';
 import { countingTool, type CountingTool } from './counting-tool.ts';
 import { edge, openHouse, type House } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
-import { assistantPath, operate, say, synthetic, until } from './talk.ts';
+import { answered, assistantPath, onProvider, operate, say, synthetic, until } from './talk.ts';
 
 /** Turns of the test that counts calls of a tool; `PARLEY_TEST_TURNS=1000` is the full size. */
 const turns = Number(process.env['PARLEY_TEST_TURNS'] ?? 60);
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1', PARLEY_STORE: 'lmdb:./data' } });
   await t.test('a run plays tests and says which expectation is not met', (t) => verdicts(t, house));
   await t.test('a repeated test is flaky where some repetitions pass', (t) => flaky(t, house));
+  await t.test("the assistant's own model judges a reply by a criterion", (t) => judged(t, house));
   await t.test('a failed provider is an error', (t) => failing(t, house));
   await t.test(`${turns} turns of tests call no tool, and count nothing`, (t) => uncalled(t, house));
   await t.test('sessions of a run are in no list that does not ask for them', (t) => listed(t, house));
@@ -97,11 +98,53 @@ async function verdicts(t: Test, house: House): Promise<void> {
 }
 
 async function flaky(t: Test, house: House): Promise<void> {
-  const { id } = await synthetic(house, 'tokens=2');
-  await make(house, id, { steps: [step('Hi', { contains: ['word'] })] });
-  const run = await played(house, id, { repeat: 3 });
-  t.match(run, { status: 'passed', progress: { done: 1, of: 1 }, results: [{ verdict: 'passed' }] });
-  t.equal(run.results[0].repeats.length, 3);
+  let asked = 0;
+  const { assistant } = await onProvider(t, house, (response) => answered(response, [`Reply ${asked++ % 3}`]));
+  await make(house, assistant.id, { steps: [step('Hi', { contains: ['reply 0'] })] });
+  const run = await played(house, assistant.id, { repeat: 3 });
+  t.match(run, { status: 'failed', progress: { done: 1, of: 1 }, results: [{ verdict: 'flaky' }] });
+  t.same(run.results[0].repeats.map(({ verdict }: any) => verdict).sort(), ['failed', 'failed', 'passed']);
+  const steady = await synthetic(house, 'tokens=2');
+  await make(house, steady.id, { repeat: 2, steps: [step('Hi', { contains: ['word'] })] });
+  t.match(await played(house, steady.id), { status: 'passed', results: [{ verdict: 'passed', repeats: [{}, {}] }] });
+  await make(house, steady.id, { name: 'Never', repeat: 2, steps: [step('Hi', { contains: ['none'] })] });
+  t.match(await played(house, steady.id), { status: 'failed', results: [{}, { name: 'Never', verdict: 'failed' }] });
+}
+
+async function judged(t: Test, house: House): Promise<void> {
+  const judgements: string[] = [];
+  const counts = { prompt_tokens: 10, completion_tokens: 2 };
+  const { assistant } = await onProvider(
+    t,
+    house,
+    (response, { body }) => {
+      const [first, last] = [body.messages[0], body.messages.at(-1)];
+      if (!first.content.startsWith('You judge')) return answered(response, ['Good morning.'], counts);
+      judgements.push(last.content);
+      answered(response, [last.content.includes('polite') ? 'Yes, it is.' : 'No.'], counts);
+    },
+    { model: { system_prompt: 'You are a shop.' } },
+  );
+  const polite = await make(house, assistant.id, { name: 'Polite', steps: [step('Hi', { judge: 'It is polite.' })] });
+  await make(house, assistant.id, { name: 'Rude', steps: [step('Hi', { judge: 'It is rude.' }), step('Bye')] });
+  const run = await played(house, assistant.id);
+  t.match(run.results, [
+    { verdict: 'passed', repeats: [{ steps: [{ judged: true, failures: [] }] }] },
+    {
+      verdict: 'failed',
+      repeats: [
+        { steps: [{ judged: true, failures: [{ expect: 'judge: It is rude.', saw: 'No.' }] }, { judged: false }] },
+      ],
+    },
+  ]);
+  t.match(
+    judgements.sort()[0],
+    /It is polite\.[^]*Hi[^]*Good morning\./,
+    'the judge reads criterion, message and reply',
+  );
+  t.equal(judgements.length, 2);
+  const { usage } = await played(house, assistant.id, { test_ids: [polite.id] });
+  t.match(usage, { input_tokens: 20, output_tokens: 4 }, 'a judgement counts in the usage of the run');
 }
 
 async function failing(t: Test, house: House): Promise<void> {

@@ -155,6 +155,7 @@ const run: Walk<RunEvent, RunContext> = {
   events: [
     { type: 'begin' },
     { type: 'advance' },
+    { type: 'leave' },
     { type: 'finish', passed: true },
     { type: 'finish', passed: false },
     { type: 'cancel' },

@@ -6,6 +6,7 @@ const ended = (status: string) => ({ type: 'ended', status });
 const events: readonly RunEvent[] = [
   { type: 'begin' },
   { type: 'advance' },
+  { type: 'leave' },
   { type: 'finish', passed: true },
   { type: 'cancel' },
   { type: 'interrupt' },
@@ -21,7 +22,7 @@ export const runRows: Row<RunContext, RunEvent>[] = [
     outcomes: [{ type: 'begun' }],
     changes: attempted(1),
   },
-  ...(['advance', 'finish'] as const).map((type): Row<RunContext, RunEvent> => ({
+  ...(['advance', 'leave', 'finish'] as const).map((type): Row<RunContext, RunEvent> => ({
     from: 'queued',
     context: attempted(0),
     event: type === 'finish' ? { type, passed: true } : { type },
@@ -51,6 +52,14 @@ export const runRows: Row<RunContext, RunEvent>[] = [
     outcomes: [{ type: 'advanced' }],
     changes: attempted(0),
   },
+  ...[2, 0].map((attempts): Row<RunContext, RunEvent> => ({
+    from: 'running',
+    context: attempted(attempts),
+    event: { type: 'leave' },
+    to: 'running',
+    outcomes: [{ type: 'left' }],
+    changes: attempted(Math.max(0, attempts - 1)),
+  })),
   ...[true, false].map((passed): Row<RunContext, RunEvent> => ({
     from: 'running',
     context: attempted(1),

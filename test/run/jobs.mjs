@@ -11,7 +11,7 @@ import { oftenStrict, strictNames } from '../providers/strict/names.mjs';
  * any other.
  */
 const onRedis = new Set(
-  ['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume', 'webhook-events'].map(
+  ['crash', 'drain', 'expiry', 'idempotency', 'limits', 'resume', 'test-runs', 'webhook-events'].map(
     (name) => `test/api/${name}.test.ts`,
   ),
 );

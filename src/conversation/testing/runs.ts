@@ -3,6 +3,7 @@
  * assistant at a time and plays it. A part that is done is stored, and no process plays it again.
  */
 import { endedRuns, type RunEvent } from '../../../machines/run.ts';
+import { limits } from '../../base/limits.ts';
 import { Mailbox } from '../../actors/mailbox.ts';
 import { secondsOf, type Timer } from '../../base/clock.ts';
 import { withSettings } from '../../store/records/settings.ts';
@@ -52,6 +53,10 @@ interface Playing {
   readonly ended: Promise<void>;
 }
 
+function endTurns({ stops }: Playing): void {
+  for (const stop of stops) stop();
+}
+
 type Usage = TestRun['usage'];
 
 export class TestRuns {
@@ -85,13 +90,16 @@ export class TestRuns {
       });
   }
 
-  /** Plays no further step; other processes continue the runs. */
+  /** Plays no further step, and ends one that takes too long; other processes continue the runs. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#timer?.cancel();
     await this.#look;
-    for (const playing of this.#playing.values()) playing.isStopped = true;
-    await Promise.all([...this.#playing.values()].map(({ ended }) => ended));
+    const all = [...this.#playing.values()];
+    for (const playing of all) playing.isStopped = true;
+    const late = this.#services().clock.after(limits.drainMs, () => all.forEach(endTurns));
+    await Promise.all(all.map(({ ended }) => ended));
+    late.cancel();
   }
 
   /** Cancels a run; resolves with the run after that. `audit`: the row of the change. */
@@ -111,7 +119,7 @@ export class TestRuns {
     const playing = this.#playing.get(run.assistantId);
     if (playing?.runId !== ownIdOf(run)) return;
     playing.isStopped = true;
-    for (const stop of playing.stops) stop();
+    endTurns(playing);
   }
 
   async #claimAll(): Promise<void> {
@@ -203,6 +211,10 @@ export class TestRuns {
       await player.play();
       const outcomes = (await resultsOf(store.catalog, begun)).flatMap(({ outcome }) => outcome ?? []);
       await this.#change(begun, { type: 'finish', passed: outcomes.every(isPassed) }, endOf(begun, outcomes));
+    } catch (error) {
+      // Another process continues the run.
+      if (this.#isStopped) await this.#change(begun, { type: 'leave' });
+      throw error;
     } finally {
       lease.cancel();
       host.runs.left(begun);

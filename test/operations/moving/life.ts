@@ -60,6 +60,9 @@ export async function live(store: Store, nowMs: number): Promise<Life> {
   const { now } = scene;
 
   const quiet = await scene.created({ metadata: { 2: 'b', 1: 'a', Ünï: '👋\u0000"\n' } });
+  const ofSession = { fromSessionId: quiet.id, fromVisitorId: 'vis_1' };
+  const { workspaceId, assistantId: id } = quiet;
+  await store.catalog.create('assistant_test', assistantTest({ id, workspaceId }, ofSession));
   const greeted = scene.session({ messageCount: 1, channel: 'link' });
   await store.sessions.create(
     scene.createStep({ session: greeted, greeting: message(), remember: remembered(greeted.id, nowMs + 3_600_000) }),
@@ -202,7 +205,6 @@ async function configure({ store, workspaceId, assistantId, now, nowMs }: Scene)
   await catalog.replace('assistant', { ...versioned, release }, 1, undefined, undefined, made);
   await catalog.create('assistant', assistant(workspaceId, { machine: snapshot('disabled', { voice: false }) }));
   await catalog.create('assistant_test', assistantTest(versioned));
-  await catalog.create('assistant_test', assistantTest(versioned, { fromSessionId: ids.make('ses') }));
   await catalog.create('assistant', assistant(workspaceId, { release: null }));
   await catalog.create(
     'credential',
