@@ -98,8 +98,10 @@ export function detailsText(run: Run): string {
 const differs = ({ stored, reply }: ReplayResultView['messages'][number]): boolean => stored !== reply;
 
 /** The distance of a replay from its conversation: calls and the ends of turns count more than words. */
-const distance = ({ calls, ended, messages }: ReplayResultView): number =>
-  calls === 'different' || ended === 'different' ? 2 : messages.some(differs) ? 1 : 0;
+function distance({ failed, calls, ended, messages }: ReplayResultView): number {
+  if (failed) return 3;
+  return calls === 'different' || ended === 'different' ? 2 : messages.some(differs) ? 1 : 0;
+}
 
 /** Replays, those with the most differences first; equal ones are counted alone. */
 function replaysText(replays: readonly ReplayResultView[]): string {
@@ -109,7 +111,7 @@ function replaysText(replays: readonly ReplayResultView[]): string {
   return [...texts, ...(equal === 0 ? [] : [`${counted(equal, 'conversation')} without a difference.`])].join('\n\n');
 }
 
-function replayText({ session_id, calls, ended, characters, messages }: ReplayResultView): string {
+function replayText({ session_id, failed, calls, ended, characters, messages }: ReplayResultView): string {
   const lines = messages.flatMap((message, index) =>
     differs(message)
       ? [
@@ -120,7 +122,7 @@ function replayText({ session_id, calls, ended, characters, messages }: ReplayRe
       : [],
   );
   const head = `${session_id}: calls ${calls}, ended ${ended}, ${characters.stored} -> ${characters.reply} characters`;
-  return [head, ...lines].join('\n');
+  return [failed ? `${head}, the model's provider failed` : head, ...lines].join('\n');
 }
 
 const verdicts: readonly Verdict[] = ['passed', 'flaky', 'failed', 'error'];

@@ -172,6 +172,7 @@ const ReplayResultView = Type.Object({
   messages: Type.Array(Type.Object({ message: Type.String(), stored: Type.String(), reply: Type.String() })),
   calls: same(),
   ended: same(),
+  failed: Type.Boolean({ description: "The model's provider failed, and the conversation ended there." }),
   characters: Type.Object({ stored: Type.Integer(), reply: Type.Integer() }),
 });
 

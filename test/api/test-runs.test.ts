@@ -261,6 +261,7 @@ async function replayed(t: Test, house: House): Promise<void> {
     messages: [{ message: 'Where is it?', stored: 'word word', reply: 'word word' }],
     calls: 'same',
     ended: 'same',
+    failed: false,
     characters: { stored: 10, reply: 10 },
   });
   await operate(house, 'PATCH', assistantPath(house, id), {
@@ -269,6 +270,11 @@ async function replayed(t: Test, house: House): Promise<void> {
   const worse = await played(house, id, { replay: { sessions: 1 } });
   t.match(worse, { status: 'passed', counts: { calls_different: 1, ended_different: 0 } });
   t.match(worse.results, [{ messages: [{ stored: 'word word', reply: 'worse' }], calls: 'different' }]);
+  await operate(house, 'PATCH', assistantPath(house, id), {
+    model: { provider: 'synthetic', name: 'tokens=1,fail_at=0' },
+  });
+  const failed = await played(house, id, { replay: { sessions: 1 } });
+  t.match(failed, { status: 'failed', results: [{ ended: 'different', failed: true, messages: [{ reply: '' }] }] });
   t.equal(tool.reached.length, before, 'no request has reached the tool');
   const brief = await synthetic(house, 'tokens=1', { max_call_seconds: 1 });
   const { id: expired } = await house.session(brief.id);

@@ -218,6 +218,7 @@ t.test('a replay prints the conversations that differ most first, and exits 0 wh
     ],
     calls: 'same' as const,
     ended: 'same' as const,
+    failed: false,
     characters: { stored: 13, reply: 2 + reply.length },
     ...fields,
   });
@@ -225,6 +226,7 @@ t.test('a replay prints the conversations that differ most first, and exits 0 wh
     replayed('a', 'On its way.'),
     replayed('b', 'It comes.'),
     replayed('c', 'Who knows?', { calls: 'different' }),
+    replayed('d', '', { ended: 'different', failed: true }),
   ];
   const counts = { calls_different: 1, ended_different: 0 };
   const server = await serverOf(t, [testRun({ replay: true, version: 2, counts, results: results as Run['results'] })]);
@@ -234,7 +236,12 @@ t.test('a replay prints the conversations that differ most first, and exits 0 wh
   t.equal(code, 0);
   t.equal(
     stdout,
-    `${id('ses', 'c')}: calls different, ended same, 13 -> 12 characters
+    `${id('ses', 'd')}: calls same, ended different, 13 -> 2 characters, the model's provider failed
+  2. Where is it?
+    then  On its way.
+    now   (nothing)
+
+${id('ses', 'c')}: calls different, ended same, 13 -> 12 characters
   2. Where is it?
     then  On its way.
     now   Who knows?
@@ -246,7 +253,7 @@ ${id('ses', 'b')}: calls same, ended same, 13 -> 11 characters
 
 1 conversation without a difference.
 
-The replay ${runId} has passed: 3 conversations; 1 with other calls, 0 with another end; 12 tokens in, 5 out.
+The replay ${runId} has passed: 4 conversations; 1 with other calls, 0 with another end; 12 tokens in, 5 out.
 `,
   );
   const posts = () => server.received.filter(({ method }) => method === 'POST');

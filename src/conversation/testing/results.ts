@@ -41,8 +41,8 @@ const testOutcomeView = ({ testId, name, verdict, repeats }: TestOutcome) => ({
   })),
 });
 
-const replayView = ({ sessionId, messages, calls, ended, characters }: ReplayOutcome) => ({
+const replayView = ({ sessionId, messages, calls, ended, failed, characters }: ReplayOutcome) => ({
   session_id: sessionId,
   messages: [...messages],
-  ...{ calls, ended, characters },
+  ...{ calls, ended, failed: failed ?? false, characters },
 });

@@ -167,6 +167,7 @@ t.test('conversations that differ most come first', (t) => {
     messages: [{ message: 'Hi', stored: 'a', reply: 'a' }],
     calls: 'same' as const,
     ended: 'same' as const,
+    failed: false,
     characters: { stored: 100, reply: 100 },
     ...fields,
   });
