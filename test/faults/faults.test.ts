@@ -12,7 +12,7 @@ const seed = 20;
 const abreast = 8;
 
 /** Each experiment runs on the store that proves more if it can run on both. */
-const onRedis = ['P5/seal'];
+const onRedis = ['P5/seal', 'D2/answers'];
 /**
  * Promises with a separate test: P4 in test/store/redis-failover.test.ts, P12 in test/api/rolling-restart.test.ts and
  * test/soak, C1 to C5 in test/api/calls.test.ts, P25 in test/store/redis-moving-slots.test.ts. V1 and the calls speak
@@ -22,9 +22,9 @@ const elsewhere = ['P4', 'P12', 'P25', 'V1', 'C1', 'C2', 'C3', 'C4', 'C5', 'T4']
 /**
  * Two faults of experiments that run here meet in P1/network: P1/owners has its checks, P11/network its loss in
  * silence. T2/calls looks at what T1/calls does, and at more. P3/cluster and P3/settings are P3/errors with more
- * processes and by other means.
+ * processes and by other means. D2/answers has the checks of D3 and D4.
  */
-const larger = ['P1/network', 'P3/cluster', 'P3/settings', 'T1/calls'];
+const larger = ['P1/network', 'P3/cluster', 'P3/settings', 'T1/calls', 'D3/history', 'D4/stream'];
 const chosen = experiments
   .filter((experiment) => !elsewhere.includes(experiment.promise) && !larger.includes(idOf(experiment)))
   .map(

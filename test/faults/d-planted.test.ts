@@ -1,0 +1,64 @@
+/** The experiments of the desk (D2, D3, D4) with programs that are changed on purpose: each fault is found. */
+import t from 'tap';
+import { changedProgram, type Change } from '../secrets/changed-program.ts';
+import { deskExperiments } from './d-desk.ts';
+import { repeat } from './run.ts';
+
+/** Repetitions within which a fault must have been found. */
+const timesMax = 12;
+
+interface Fault {
+  readonly change: Change;
+  /** The violation that it leads to. */
+  readonly wrong: RegExp;
+}
+
+const faults: Readonly<Record<string, Fault>> = {
+  '[D2] a message that the assistant answers though a person has the session': {
+    change: [
+      /(attendance\w*)( === void 0 \|\| \1\.state === "assistant")( \|\| isClosed)/,
+      '$1$2 || $1.state === "person"$3',
+    ],
+    wrong: /comes while a person has the session/,
+  },
+  '[D2] a message that is accepted and not stored': {
+    change: [
+      /(draft\w*\.put\(\w+\(workspaceId, \w+, first \+ \w+\), (message\w*), "message"\))/,
+      '$2.role === "user" || $1',
+    ],
+    wrong: /is in the transcript 0 times/,
+  },
+  '[D2] a message that is accepted again under its key': {
+    change: [
+      /if \(remember !== null\) (memories\w*\.put\(draft\w*, workspaceId, remember\);\s+putSession\(draft\w*, before\w*, \{ \.\.\.before)/,
+      'if (false) $1',
+    ],
+    wrong: /is in the transcript \d times/,
+  },
+  "[D3] a person's message that the model is not sent": {
+    change: [/(if \(role\w* === "person"\) return )\[/, '$1true ? [] : ['],
+    wrong: /the model was not sent/,
+  },
+  '[D4] a note without a number': {
+    change: [/(\.eventCount = eventCountOf\(before\w*\) \+ )events\w*/, '$1 1'],
+    wrong: /the numbers are|is read as/,
+  },
+  '[D4] an event that comes again to a reader who resumes': {
+    change: [/(if \(shown\w* >)( this\.#position\))/, '$1=$2'],
+    wrong: /the numbers are/,
+  },
+};
+
+t.jobs = 2;
+for (const [what, { change, wrong }] of Object.entries(faults))
+  t.test(`${what} is found`, async (t) => {
+    const [changed] = deskExperiments({ command: await changedProgram(t, change) });
+    const found: string[] = [];
+    for (let seed = 1; seed <= timesMax && !found.some((one) => wrong.test(one)); seed++)
+      for (const trial of (await repeat(changed!, 'lmdb', { times: 1, seed, strict: false })).failed)
+        found.push(...trial.wrong);
+    t.ok(
+      found.some((one) => wrong.test(one)),
+      JSON.stringify(found),
+    );
+  });
