@@ -106,7 +106,7 @@ class Attending {
       await this.#sending;
       if (this.#typed.has(event.message.id)) return;
     }
-    if (event.type === 'message.created' || event.type === 'attendance.changed')
+    if (event.type === 'message.created' || (event.type === 'attendance.changed' && !this.#isOver))
       this.#terminal.above(() => this.#terminal.write(`${renderEvent(event)}\n`));
   }
 

@@ -29,6 +29,7 @@ import {
   StoreUnavailable,
   type Assistant,
   type AttendSession,
+  type AuditEntry,
   type Cause,
   type IdempotencyRecord,
   type Message,
@@ -336,7 +337,7 @@ export class Attendances {
     if (counts.personMessages + counts.handovers > 0) step.counts = counts;
     const reported = messages.find(({ attendance }) => attendance !== undefined);
     if (reported !== undefined) step.reports = reported.id;
-    const audit = auditOf(cause, decision, session);
+    const audit = auditOf(cause, decision, before, session);
     if (audit !== undefined) step.audit = audit;
     const answer = await store.desk.attend(step);
     if (answer.outcome === 'lost') {
@@ -546,9 +547,16 @@ function movedBy(
 }
 
 /** The row in the audit of a person's act, and of a message in a trial. */
-function auditOf({ auditStep }: Cause, decision: AttendanceDecision | null, session: Session) {
+function auditOf(
+  { auditStep }: Cause,
+  decision: AttendanceDecision | null,
+  before: Session,
+  session: Session,
+): AuditEntry | undefined {
   const outcome = decision?.outcomes[0]?.type;
   if (outcome === undefined || outcome === 'said') return auditStep?.({ action: 'message', session, turnId: null });
   const action = (audited as Partial<Record<string, 'take' | 'return' | 'release'>>)[outcome];
-  return action && auditStep?.({ action, session, turnId: null });
+  const stateOf = ({ attendance }: Session): string => attendance?.state ?? 'assistant';
+  const attendance = { before: stateOf(before), after: stateOf(session) };
+  return action && auditStep?.({ action, session, turnId: null, attendance });
 }

@@ -159,6 +159,15 @@ async function conversation(t: Test, house: House): Promise<void> {
   ]);
   const usage = await house.ask(`/usage?assistant_id=${assistant.id}`);
   t.match(usage.json.totals, { handovers: 1, person_messages: 1, turns: 2 });
+  const audit = await operate(house, 'GET', `/audit?object_id=${id}&order=asc`);
+  t.same(
+    audit.data.map(({ action, changes }: any) => [action, changes]),
+    [
+      ['take', [{ path: 'attendance', before: 'waiting', after: 'person' }]],
+      ['message', []],
+      ['return', [{ path: 'attendance', before: 'person', after: 'assistant' }]],
+    ],
+  );
 }
 
 async function silences(t: Test, house: House): Promise<void> {

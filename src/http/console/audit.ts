@@ -164,10 +164,14 @@ const stepChanges: Readonly<Record<AuditedStep['action'], (step: AuditedStep) =>
   message: ({ turnId }) => changesOf(null, { turn_id: turnId }),
   end: () => [{ path: 'status', before: 'open', after: 'ended' }],
   abort: () => [{ path: 'status', before: 'streaming', after: 'aborted' }],
-  take: () => [{ path: 'attendance', before: null, after: 'person' }],
-  return: () => [{ path: 'attendance', before: 'person', after: 'assistant' }],
-  release: () => [{ path: 'attendance', before: 'person', after: 'waiting' }],
+  take: attendanceChange,
+  return: attendanceChange,
+  release: attendanceChange,
 };
+
+function attendanceChange({ attendance }: AuditedStep): readonly AuditChange[] {
+  return attendance === undefined ? [] : [{ path: 'attendance', ...attendance }];
+}
 
 /** Returns the function that writes the row of a step of a conversation, without its words. */
 export function auditedSteps(request: Acting): Cause['auditStep'] & {} {

@@ -29,6 +29,8 @@ export interface AuditedStep {
   readonly session: { readonly id: string; readonly workspaceId: string; readonly assistantId: string };
   /** The turn that begins or that is aborted; null for none. */
   readonly turnId: string | null;
+  /** States of the session's attendance before and after a person's act. */
+  readonly attendance?: { readonly before: string; readonly after: string };
 }
 
 /** A changed field: null before a creation and after a deletion. */
