@@ -36,3 +36,21 @@ t.test('where no terminal is, a line comes every few seconds until the end', asy
     ],
   );
 });
+
+t.test('in a terminal the line is overwritten, and cleared before anything else is printed', async (t) => {
+  const written: string[] = [];
+  const stream = new Writable({ decodeStrings: false, write: (text: string, _, done) => (written.push(text), done()) });
+  let show = (): void => {};
+  const after = (_ms: number, callback: () => void) => {
+    show = callback;
+    return { cancel: () => {} };
+  };
+  const output = Object.assign(stream, { isTTY: true, columns: 6 });
+  const progress = new Progress(output, { now: () => 0, monotonic: () => 0, after, stop: () => {} }, () => '1 of 20');
+  show();
+  progress.clear();
+  show();
+  progress.end();
+  const [line, cleared] = ['\r\u001b[K1 of ', '\r\u001b[K'];
+  t.same(written, [line, cleared, line, cleared]);
+});
