@@ -270,11 +270,22 @@ async function replayed(t: Test, house: House): Promise<void> {
   const worse = await played(house, id, { replay: { sessions: 1 } });
   t.match(worse, { status: 'passed', counts: { calls_different: 1, ended_different: 0 } });
   t.match(worse.results, [{ messages: [{ stored: 'word word', reply: 'worse' }], calls: 'different' }]);
+  const attended = await house.session(id);
+  const desk = `/workspaces/${house.workspaceId}/sessions/${attended.id}`;
+  await operate(house, 'POST', `${desk}/take`);
+  await (await say(house, attended.id, 'To a person')).rest();
+  await operate(house, 'POST', `${desk}/return`);
+  await house.ask(`/sessions/${attended.id}/end`, { method: 'POST' });
+  t.match(
+    (await played(house, id, { replay: { sessions: 1 } })).results,
+    [{ session_id: attended.id, messages: [{ message: 'To a person', stored: '', reply: 'worse' }], ended: 'same' }],
+    'a message that a person got has no end to compare',
+  );
   await operate(house, 'PATCH', assistantPath(house, id), {
     model: { provider: 'synthetic', name: 'tokens=1,fail_at=0' },
   });
-  const failed = await played(house, id, { replay: { sessions: 1 } });
-  t.match(failed, { status: 'failed', results: [{ ended: 'different', failed: true, messages: [{ reply: '' }] }] });
+  const failed = await played(house, id, { replay: { sessions: 2 } });
+  t.match(failed, { status: 'failed', results: [{}, { ended: 'different', failed: true, messages: [{ reply: '' }] }] });
   t.equal(tool.reached.length, before, 'no request has reached the tool');
   const brief = await synthetic(house, 'tokens=1', { max_call_seconds: 1 });
   const { id: expired } = await house.session(brief.id);

@@ -107,7 +107,10 @@ export async function playAgain(
     stored: reply?.content ?? '',
     reply: played[index]?.turn.reply ?? '',
   }));
-  const stops = [stored.map(({ reply }) => reply?.stopReason ?? null), played.map(({ turn }) => turn.stopReason)];
+  // A message without a reply was for a person: no turn of it could end the same way.
+  const stops = stored.flatMap(({ reply }, index) =>
+    reply === null ? [] : [{ stored: reply.stopReason, played: played[index]?.turn.stopReason ?? null }],
+  );
   const characters = (texts: readonly string[]): number => texts.reduce((sum, text) => sum + codePoints(text), 0);
   return {
     kind: 'replay',
@@ -121,7 +124,7 @@ export async function playAgain(
       recorded.map(comparable),
       played.flatMap(({ turn }) => turn.calls.map(comparable)),
     ),
-    ended: sameOrNot(stops[0], stops[1]),
+    ended: stops.every((one) => one.stored === one.played) ? 'same' : 'different',
     characters: {
       stored: characters(replies.map((texts) => texts.stored)),
       reply: characters(replies.map((texts) => texts.reply)),
