@@ -156,7 +156,8 @@ async function insist<T>(
   const lastAt = performance.now() + insistMsMax;
   while (performance.now() < lastAt) {
     const found = await ask(random.pick(processes).house).catch(() => null);
-    if (found !== null) return found;
+    // The list of a store that is too slow for a moment is absent.
+    if (found != null) return found;
     await pause(30);
   }
   throw new Error('A request has no final answer.');
