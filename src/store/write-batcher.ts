@@ -117,8 +117,8 @@ export class WriteBatcher {
   #inFlight: Batch | null = null;
   #open = false;
   /**
-   * The newest state of rows written with `keep`, in the order in which they were first kept: that is the order of
-   * eviction, and a row in use is kept again with its next write.
+   * The newest state of rows written with `keep` or read with `getKept`, null where there is no row, in the order in
+   * which they were first kept: that is the order of eviction, and a row in use is kept again with its next write.
    */
   readonly #kept = new Map<string, unknown>();
   /**
@@ -173,7 +173,7 @@ export class WriteBatcher {
   /** The newest state of a row, for decisions. */
   get<T>(key: string): T | undefined {
     const record = this.#kept.get(key);
-    if (record !== undefined) return record as T;
+    if (record !== undefined) return record === null ? undefined : (record as T);
     const counted = this.#collecting?.counts.get(key);
     if (counted !== undefined) return counted as T;
     const earlier = this.#inFlight?.rows.get(key);
@@ -182,6 +182,20 @@ export class WriteBatcher {
     if (change === undefined) return this.committed(key);
     const value = change instanceof AppendedBytes ? applyChange(this.#committed(key), change) : change;
     return value === null ? undefined : unpackRow<T>(value);
+  }
+
+  /**
+   * Works like `get`, for a short row that most decisions read and few write: its record, or that there is none, stays
+   * in memory.
+   */
+  getKept<T>(key: string): T | undefined {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept === null ? undefined : (kept as T);
+    const record = this.get<T>(key);
+    this.#keptInitials |= initialOf(key);
+    this.#kept.set(key, record ?? null);
+    if (this.#kept.size > recordsKeptMax) this.#makeRoom();
+    return record;
   }
 
   /** The newest state of the first `limit` rows in order, for decisions. */
@@ -208,7 +222,7 @@ export class WriteBatcher {
     this.#usable();
     const record = this.#kept.get(key);
     if (record !== undefined && this.#inFlight?.rows.get(key) === undefined && this.#collecting?.changes(key) !== true)
-      return record as T;
+      return record === null ? undefined : (record as T);
     const value = this.#committed(key);
     return value === undefined ? undefined : unpackRow<T>(value);
   }

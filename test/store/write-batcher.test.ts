@@ -394,6 +394,38 @@ t.test(
   },
 );
 
+t.test('a row that most decisions read is read from the engine once, also where there is none', async (t) => {
+  const engine = new HeldEngine();
+  const batcher = new WriteBatcher(engine);
+  await batcher.open();
+  await batcher.step((draft) => draft.put('row', 1));
+  const { get } = engine;
+  let reads = 0;
+  engine.get = (key) => {
+    reads++;
+    return get.call(engine, key);
+  };
+  const seen = (): unknown[] =>
+    ['row', 'none'].flatMap((key) => [batcher.getKept(key), batcher.get(key), batcher.committed(key)]);
+  const [one, none] = [
+    [1, 1, 1],
+    [undefined, undefined, undefined],
+  ];
+  t.same([seen(), seen(), reads], [[...one, ...none], [...one, ...none], 2]);
+  engine.held = true;
+  const later = outcome(batcher.step((draft) => (draft.put('row', 2), draft.put('none', 3))));
+  t.same(seen(), [2, 2, 1, 3, 3, undefined], 'while it waits for its batch');
+  await settled();
+  engine.settle(new Error('EIO'));
+  await settled();
+  t.ok(later.error instanceof StoreUnavailable);
+  t.same(seen(), [...one, ...none], 'what was not committed is not kept');
+  engine.held = false;
+  await batcher.step((draft) => (draft.remove('row'), draft.keep('none', 4)));
+  t.same(seen(), [...none, 4, 4, 4]);
+  await batcher.close();
+});
+
 t.test('a row that is counted up is written once for a batch, and seen by decisions at once', async (t) => {
   const engine = new HeldEngine();
   const batcher = new WriteBatcher(engine);

@@ -44,7 +44,7 @@ export class EmbeddedReleases {
   /** Whether the versions that people get have changed since the step was decided. */
   isOutdated(workspaceId: string, basis: ReleaseBasis | undefined): boolean {
     if (basis === undefined) return false;
-    const row = this.#batcher.get<ReleaseRow>(keys.release(workspaceId, basis.assistantId));
+    const row = this.#batcher.getKept<ReleaseRow>(keys.release(workspaceId, basis.assistantId));
     return (row?.revision ?? 0) !== basis.revision;
   }
 
@@ -109,7 +109,7 @@ export class EmbeddedReleases {
     added: CandidateCounts,
     nowMs: number,
   ): boolean {
-    const row = this.#batcher.get<ReleaseRow>(keys.release(workspaceId, assistantId));
+    const row = this.#batcher.getKept<ReleaseRow>(keys.release(workspaceId, assistantId));
     if (row?.candidate !== version) return false;
     const key = keys.candidateCounts(workspaceId, assistantId);
     const { turns, failedTurns } = candidateCountsOf(this.#batcher.get<number[]>(key));
@@ -132,7 +132,7 @@ export class EmbeddedReleases {
 
   #add(draft: Draft, workspaceId: string, assistantId: string, version: number, counts: Partial<VersionCounts>): void {
     const key = keys.versionCountsAt(workspaceId, assistantId, version);
-    const before = this.#batcher.get<number[]>(key);
+    const before = this.#batcher.getKept<number[]>(key);
     draft.count(
       key,
       versionCountFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))),
