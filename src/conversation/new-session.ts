@@ -3,10 +3,20 @@ import { limits } from '../base/limits.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import { releaseBasis, type AnsweringAssistant } from '../host/versions.ts';
 import { StoreUnavailable, type Session } from '../store/store.ts';
-import { ReleaseMoved, type NewSession } from '../turn/sessions.ts';
+import { ReleaseMoved, type NewSession, type SessionVersion } from '../turn/new-session.ts';
 import type { Services } from './services.ts';
 
 export const releaseMoved = `The versions of the assistant changed ${limits.decisionAttemptsMax} times in a row. Repeat the request.`;
+
+/** The version of a new session of an answering assistant; null for a draft. */
+const sessionVersion = (answering: AnsweringAssistant): SessionVersion | null =>
+  answering.version === undefined
+    ? null
+    : {
+        number: answering.version.number,
+        release: releaseBasis(answering)!,
+        recalls: answering.release?.recalls,
+      };
 
 /**
  * Creates the session that `wanted` describes for the version that it gets; called again after the versions have
@@ -21,14 +31,7 @@ export async function createOnVersion(
   const id = host.sessions.newId();
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const answering = await host.versions.ofNew(assistant.record, visitorId ?? id);
-    const { version, release } = answering;
-    const fields = await wanted(answering);
-    const creating = host.sessions.create({
-      ...fields,
-      id,
-      ...(version && { assistantVersion: version.number, release: releaseBasis(answering)! }),
-      ...(version && release?.recalls !== undefined && { recalls: release.recalls }),
-    });
+    const creating = host.sessions.create(await wanted(answering), sessionVersion(answering), id);
     const made = await creating.catch((error: unknown) => {
       if (error instanceof ReleaseMoved) return null;
       throw error;

@@ -13,7 +13,7 @@ import type { SaidMessage } from '../providers/model.ts';
 import type { Assistant, Session } from '../store/store.ts';
 import type { CallAnswer } from '../turn/pending-tool-calls.ts';
 import type { TurnLog } from '../turn/log.ts';
-import type { NewSession } from '../turn/sessions.ts';
+import type { NewSession } from '../turn/new-session.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
 import type { Idempotency } from './idempotency.ts';
 import { createOnVersion } from './new-session.ts';

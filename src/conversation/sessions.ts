@@ -5,7 +5,7 @@ import { limits } from '../base/limits.ts';
 import { refusedByDrain, type Services } from './services.ts';
 import type { Session, VisitorField } from '../store/store.ts';
 import type { AnsweringAssistant } from '../host/versions.ts';
-import type { NewSession } from '../turn/sessions.ts';
+import type { NewSession } from '../turn/new-session.ts';
 import type { CreateSessionBody } from '../wire/wire.ts';
 import type { Idempotency } from './idempotency.ts';
 import { linkOf } from '../host/link-budget.ts';

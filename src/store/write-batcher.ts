@@ -117,7 +117,7 @@ export class WriteBatcher {
   #inFlight: Batch | null = null;
   #open = false;
   /**
-   * The newest state of rows written with `keep` or read with `getKept`, null where there is no row, in the order in
+   * The newest state of rows written with `keep` or read with `getKept` (null for an absent row), in the order in
    * which they were first kept: that is the order of eviction, and a row in use is kept again with its next write.
    */
   readonly #kept = new Map<string, unknown>();
@@ -185,7 +185,7 @@ export class WriteBatcher {
   }
 
   /**
-   * Works like `get`, for a short row that most decisions read and few write: its record, or that there is none, stays
+   * Works like `get`, for a short row that most decisions read and few write: its record, or the absence of one, stays
    * in memory.
    */
   getKept<T>(key: string): T | undefined {

@@ -1,14 +1,7 @@
 /**
  * Session actors: each event is decided by the machine, committed in one step of the store, acted upon, then answered.
  */
-import {
-  openedSession,
-  sessionKind,
-  sessionVersion,
-  type SessionContext,
-  type SessionEvent,
-  type SessionOutcome,
-} from '../../machines/session.ts';
+import { sessionKind, type SessionContext, type SessionEvent, type SessionOutcome } from '../../machines/session.ts';
 import { secondsOf } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
@@ -19,13 +12,10 @@ import {
   type Cause,
   type Message,
   type IdempotencyRecord,
-  type ReleaseBasis,
   type Session,
-  type SessionLink,
   type StopRequest,
   type Versioned,
 } from '../store/store.ts';
-import type { Unsealed } from '../store/records.ts';
 import { SessionActor, type SessionActorParts, type SessionDecision } from '../host/session-actor.ts';
 import type { LiveSession, TurnInFlight } from './in-flight.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
@@ -42,6 +32,7 @@ import {
 import type { SessionsOptions } from './options.ts';
 import { sealOrphan } from './orphans.ts';
 import { Population } from '../actors/population.ts';
+import { openedSessionRecord, ReleaseMoved, type NewSession, type SessionVersion } from './new-session.ts';
 
 /** Milliseconds for which a session says that a call is open; the call renews it every `callOpenEveryMs`. */
 export const callOpenMs = 60_000;
@@ -49,46 +40,6 @@ export const callOpenMs = 60_000;
 const unsettledLookMs = 250;
 /** The longest of these waits, in milliseconds. */
 export const unsettledLookMsMax = 5_000;
-
-export interface NewSession {
-  /** A new one if it is left out. */
-  readonly id?: string;
-  readonly workspaceId: string;
-  readonly assistantId: string;
-  readonly channel: Session['channel'];
-  /** The API key that creates it; absent without one. */
-  readonly keyId?: string | null;
-  /** Whether a client of another protocol holds the conversation. */
-  readonly isForeign?: true;
-  readonly visitor: Session['visitor'];
-  /** Left out unless a visitor of a link holds the conversation. */
-  readonly link?: SessionLink;
-  readonly metadata: Session['metadata'];
-  readonly maxCallSeconds: number;
-  /** The number of the assistant's version; absent for a trial. */
-  readonly assistantVersion?: number;
-  /** Number of recalls of the assistant's sessions so far. Left out for none. */
-  readonly recalls?: number;
-  /** The release that gave it the version; left out for a trial. */
-  readonly release?: ReleaseBasis;
-  /** The greeting, or a function that returns the greeting of the session; null for none. */
-  readonly greeting: string | null | ((session: Session) => string | null);
-  /** The messages of a conversation that was held elsewhere before (contract 14). */
-  readonly earlier?: readonly Pick<Message, 'role' | 'content'>[];
-  readonly remember: Omit<IdempotencyRecord, 'resultId' | 'untilMs'> | null;
-  /** Whether it is remembered until it ends, and not for a day. */
-  readonly remembersItself?: boolean;
-  /** The session whose idempotency record this one takes over. */
-  readonly replaces?: string;
-  /** The number of trials that may be open at a time; for a trial only. */
-  readonly trialsMax?: number;
-  /** The key of the run of tests that it belongs to; for a session of a test only. */
-  readonly run?: string;
-  readonly cause?: Cause;
-}
-
-/** The versions that people get have changed since the version of a session was chosen. */
-export class ReleaseMoved extends Error {}
 
 /** A request's `Idempotency-Key`, to be looked up among those remembered. */
 type RequestKey = Pick<IdempotencyRecord, 'scope' | 'key' | 'bodyDigest'>;
@@ -110,38 +61,24 @@ export class Sessions {
   }
 
   /**
-   * Creates a session with its greeting. Under an `Idempotency-Key` that was used before, returns the session created
-   * then. Throws `ReleaseMoved` if the versions that people get have changed since `release`,
-   * and `PrerequisiteGone` if its run has been removed.
+   * Creates a session with its greeting, on `version` unless it is a trial or a test. Under an `Idempotency-Key` that
+   * was used before, returns the session created then. Throws `ReleaseMoved` if the versions that people get have
+   * changed since the release that gave it the version, and `PrerequisiteGone` if its run has been removed.
    */
-  async create(wanted: NewSession): Promise<{ session: Session; replayed: boolean }> {
+  async create(
+    wanted: NewSession,
+    version: SessionVersion | null = null,
+    id = this.newId(),
+  ): Promise<{ session: Session; replayed: boolean }> {
     const { store, clock, ids } = this.options;
     const nowMs = clock.now();
-    const createdAt = secondsOf(nowMs);
-    const expiresAt = createdAt + wanted.maxCallSeconds;
-    const {
-      greeting: wantedGreeting,
-      earlier = [],
-      remember,
-      remembersItself = false,
-      replaces,
-      trialsMax,
-      release,
-      run,
-      cause = nobody,
-      id = this.newId(),
-      ...fields
-    } = wanted;
-    const session: Unsealed<Session> = {
+    const { greeting: wantedGreeting, earlier = [], remember, remembersItself = false, cause = nobody } = wanted;
+    const { replaces, trialsMax, run } = wanted;
+    const session = openedSessionRecord(wanted, version, {
       id,
-      ...fields,
-      createdAt,
-      expiresAt,
-      lastActivityAt: createdAt,
-      messageCount: earlier.length,
+      createdAt: secondsOf(nowMs),
       mark: this.options.mark(),
-      machine: { version: sessionVersion, state: 'open', context: openedSession(expiresAt) },
-    };
+    });
     const greeting = typeof wantedGreeting === 'function' ? wantedGreeting(session) : wantedGreeting;
     if (greeting !== null) session.messageCount++;
     const firstQuestion = earlier.findIndex(({ role }) => role === 'user');
@@ -151,16 +88,16 @@ export class Sessions {
       session,
       greeting: greeting === null ? null : greetingMessage(session, ids.make('msg'), greeting),
       ...(earlier.length > 0 && {
-        earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, createdAt)),
+        earlier: earlier.map(({ role, content }) => messageBefore(ids.make('msg'), role, content, session.createdAt)),
       }),
       remember: remember && {
         ...remember,
         resultId: id,
-        untilMs: remembersItself ? 1000 * expiresAt : nowMs + limits.idempotencyMsMax,
+        untilMs: remembersItself ? 1000 * session.expiresAt : nowMs + limits.idempotencyMsMax,
       },
       ...(replaces !== undefined && { replaces }),
       ...(trialsMax !== undefined && { trialsMax }),
-      ...(release !== undefined && { release }),
+      ...(version && { release: version.release }),
       ...(run !== undefined && { run }),
       nowMs,
       move: createdMove(session.machine, nowMs, cause),

@@ -53,11 +53,12 @@ export async function* play(
   run.check();
   const id = host.sessions.newId();
   await run.opened(id);
-  const { session } = await host.sessions.create({
-    ...{ id, workspaceId, assistantId, channel: 'test', visitor, metadata, maxCallSeconds, run: run.key },
-    greeting: (made) => greetingFor(assistant, made),
+  const wanted = {
+    ...({ workspaceId, assistantId, channel: 'test', visitor, metadata, maxCallSeconds, run: run.key } as const),
+    greeting: (made: Session) => greetingFor(assistant, made),
     remember: null,
-  });
+  };
+  const { session } = await host.sessions.create(wanted, null, id);
   for (const message of messages) {
     run.check();
     const exchange = await playTurn(assistant, session, message, results, run, services);
