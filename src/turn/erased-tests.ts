@@ -31,17 +31,25 @@ export async function resultsOf(catalog: Pick<Store['catalog'], 'list'>, run: Ru
   return results;
 }
 
-/** Removes the sessions that were held for a result. Nothing outside of such a session names it. */
+/** Sessions that are removed at the same time. */
+const removedAtOnce = 16;
+
+/** Removes the sessions that were held for results. Nothing outside of such a session names it. */
 export async function removeSessionsOf(
-  { workspaceId, sessionIds }: TestResult,
+  results: readonly Pick<TestResult, 'workspaceId' | 'sessionIds'>[],
   { store, clock }: ErasedTestsParts,
 ): Promise<void> {
-  for (const id of sessionIds) {
-    const erasure = { workspaceId, kind: 'session', id } as const;
-    await store.erasures.begin(erasure, clock.now());
-    await store.erasures.eraseSession(erasure, id);
-    await store.erasures.finish(erasure);
-  }
+  const all = results.flatMap(({ workspaceId, sessionIds }) => sessionIds.map((id) => ({ workspaceId, id })));
+  const rest = all.values();
+  const worker = async (): Promise<void> => {
+    for (const { workspaceId, id } of rest) {
+      const erasure = { workspaceId, kind: 'session', id } as const;
+      await store.erasures.begin(erasure, clock.now());
+      await store.erasures.eraseSession(erasure, id);
+      await store.erasures.finish(erasure);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(removedAtOnce, all.length) }, worker));
 }
 
 /**
@@ -57,10 +65,10 @@ export async function eraseTests(
 ): Promise<void> {
   const { catalog, erasures } = parts.store;
   const { workspaceId } = erasure;
-  const remove = async (result: TestResult): Promise<void> => {
+  const remove = async (results: readonly TestResult[]): Promise<void> => {
     check();
-    await removeSessionsOf(result, parts);
-    await erasures.eraseRecord(erasure, 'test_result', result.id);
+    await removeSessionsOf(results, parts);
+    for (const { id } of results) await erasures.eraseRecord(erasure, 'test_result', id);
   };
   for await (const { id, fromSessionId, fromVisitorId } of recordsOf(
     catalog,
@@ -77,11 +85,11 @@ export async function eraseTests(
     if (!isNamed(erasure, run.origins)) continue;
     // A process that plays the run stores nothing more once its row is gone.
     await erasures.eraseRecord(erasure, 'test_run', run.id);
-    for (const result of await resultsOf(catalog, run)) await remove(result);
+    await remove(await resultsOf(catalog, run));
   }
   if (!wasCut) return;
   for await (const result of recordsOf(catalog, 'test_result', workspaceId, readAtOnce))
-    if ((await catalog.read('test_run', workspaceId, runKeyOf(result))) === null) await remove(result);
+    if ((await catalog.read('test_run', workspaceId, runKeyOf(result))) === null) await remove([result]);
 }
 
 const isNamed = ({ kind, id }: Erasure, { sessionIds, visitorIds }: Origins): boolean =>

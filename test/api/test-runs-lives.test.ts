@@ -1,12 +1,13 @@
 /** Runs of tests whose process dies, drains or is another one (contract 21), on LMDB and on Redis. */
 import t, { type Test } from 'tap';
 import { temporaryFolder } from '../folders.ts';
+import { changedProgram } from '../secrets/changed-program.ts';
 import { appendOnly, RedisServer, whyNoRedis } from '../store/redis-server.ts';
 import { openHouse, type House } from './house.ts';
 import { assistantPath, operate, synthetic, until } from './talk.ts';
 
 /** Opens a process on a store, in the workspace of the first process. */
-type Opening = () => Promise<House>;
+type Opening = (command?: string) => Promise<House>;
 
 async function openingOn(t: Test, store: string): Promise<Opening> {
   const folder = await temporaryFolder(t);
@@ -17,8 +18,8 @@ async function openingOn(t: Test, store: string): Promise<Opening> {
     PARLEY_SECRET: 'a-secret-of-the-tests-that-is-long-enough',
   };
   let workspaceId: string | undefined;
-  return async () => {
-    const house = await openHouse(t, { folder, env });
+  return async (command) => {
+    const house = await openHouse(t, { folder, env, ...(command !== undefined && { command }) });
     workspaceId ??= house.workspaceId;
     return { ...house, workspaceId };
   };
@@ -104,6 +105,33 @@ async function drained(t: Test, open: Opening): Promise<void> {
   t.equal(end.results[0].repeats[0].steps.length, 8);
   await house.stop();
 }
+
+t.test('a part whose process dies between its result and its count is counted, and not played again', async (t) => {
+  const open = await openingOn(t, 'lmdb');
+  const dies = await changedProgram(t, [/if \(!isFirst\d*\) return;/, '$& process.kill(process.pid, "SIGKILL");']);
+  const first = await open(dies);
+  const id = await tested(first, 'tokens=2', 4);
+  const run = await startRun(first, id);
+  await first.ended;
+  const next = await open();
+  const end = await untilRun(next, id, run, hasEnded);
+  t.match(end, { status: 'passed', progress: { done: 4, of: 4 } });
+  t.equal(end.results.length, 4);
+  const held = (await sessionsOf(next)).length;
+  t.ok(held <= 5, `${held} sessions: at most one was cut`);
+});
+
+t.test('runs and their sessions go with their assistant', async (t) => {
+  const house = await (await openingOn(t, 'lmdb'))();
+  const [id, other] = [await tested(house, 'tokens=2', 2), await tested(house, 'tokens=2', 1)];
+  for (const each of [id, other]) await untilRun(house, each, await startRun(house, each), hasEnded);
+  t.equal((await sessionsOf(house)).length, 3);
+  await house.console(assistantPath(house, id), { method: 'DELETE' });
+  t.same(
+    (await sessionsOf(house)).map(({ assistant_id }) => assistant_id),
+    [other],
+  );
+});
 
 t.test('a run that three processes in a row begin and die of is interrupted, and the queue continues', async (t) => {
   const open = await openingOn(t, 'lmdb');

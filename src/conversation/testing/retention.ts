@@ -15,11 +15,16 @@ type Parts = Pick<Services, 'store' | 'clock'>;
 /** Removes a run with its sessions and its results. */
 export async function removeRun(run: TestRun, parts: Parts): Promise<void> {
   const { catalog } = parts.store;
-  for (const result of await resultsOf(catalog, run)) {
-    await removeSessionsOf(result, parts);
-    await catalog.remove('test_result', run.workspaceId, result.id);
-  }
+  const results = await resultsOf(catalog, run);
+  await removeSessionsOf(results, parts);
+  for (const { id } of results) await catalog.remove('test_result', run.workspaceId, id);
   await catalog.remove('test_run', run.workspaceId, run.id);
+}
+
+/** Removes the runs of an assistant that is to be removed: its own removal would leave their sessions. */
+export async function removeRunsOf(workspaceId: string, assistantId: string, parts: Parts): Promise<void> {
+  for await (const run of recordsOf(parts.store.catalog, 'test_run', workspaceId))
+    if (run.assistantId === assistantId) await removeRun(run, parts);
 }
 
 /** Removes the sessions of all runs that have ended a week ago. */
@@ -30,7 +35,7 @@ export async function removeAgedSessions(parts: Parts): Promise<void> {
     for await (const run of recordsOf(store.catalog, 'test_run', workspace.id)) {
       const isAged = endedRuns.includes(run.machine.state) && (run.endedAt ?? 0) <= before;
       if (run.cleared || !isAged) continue;
-      for (const result of await resultsOf(store.catalog, run)) await removeSessionsOf(result, parts);
+      await removeSessionsOf(await resultsOf(store.catalog, run), parts);
       await changeRecord(store.catalog, 'test_run', run.workspaceId, run.id, (now) => ({ ...now, cleared: true }));
     }
 }

@@ -189,11 +189,11 @@ export class TestRuns {
 
   async #play(stored: TestRun, playing: Playing): Promise<void> {
     const { host, clock, store } = this.#services();
-    const begun = await this.#change(
-      stored,
-      { type: 'begin' },
-      { startedAt: stored.startedAt ?? secondsOf(clock.now()) },
-    );
+    // A process that died may have stored a result without counting it.
+    const results = await resultsOf(store.catalog, stored);
+    const done = results.filter(({ outcome }) => outcome !== null).length;
+    const startedAt = stored.startedAt ?? secondsOf(clock.now());
+    const begun = await this.#change(stored, { type: 'begin' }, { startedAt, done });
     if (begun === null || endedRuns.includes(begun.machine.state)) return;
     const lease = this.#renewing(begun, playing);
     host.runs.entered(begun);
@@ -413,9 +413,18 @@ class RunPlayer {
     };
   }
 
-  /** Stores the result of a part, and the progress of the run. `outcome`: null for what is gone. */
+  /**
+   * Stores the result of a part, and the progress of the run, unless another process has done that. `outcome`: null for
+   * what is gone.
+   */
   async #done(place: number, outcome: TestOutcome | ReplayOutcome | null): Promise<void> {
-    if (outcome !== null) await this.#store(place, (before) => ({ ...before, outcome }));
+    let isFirst = true;
+    if (outcome !== null)
+      await this.#store(place, (before) => {
+        isFirst = before.outcome === null;
+        return isFirst ? { ...before, outcome } : before;
+      });
+    if (!isFirst) return;
     const used = this.#used;
     this.#used = { inputTokens: 0, outputTokens: 0 };
     const run = await this.#change({ type: 'advance' }, ({ done, usage }) => ({

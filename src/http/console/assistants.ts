@@ -9,6 +9,7 @@ import { defaultDesk, deskTexts } from '../../store/records/attendance.ts';
 import { templatesOf } from '../../store/records/settings.ts';
 import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
+import { removeRunsOf } from '../../conversation/testing/retention.ts';
 import { limits } from '../../base/limits.ts';
 import type { Reply } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
@@ -129,6 +130,7 @@ export async function deleteAssistant(request: ConsoleRequest): Promise<Reply> {
   const { services, params } = request;
   const { id: workspaceId } = await reachWorkspace(request);
   const cause = causeByOperator(request, audited(request, 'assistant'));
+  await removeRunsOf(workspaceId, params.id, services);
   if (!(await services.host.assistants.remove(workspaceId, params.id, cause))) throw unknown();
   await removeUnused(workspaceId, services);
   return noContent;
