@@ -227,6 +227,13 @@ async function queued(t: Test, house: House): Promise<void> {
   t.match((await house.console(`${path}/${first.json.id}`, { method: 'DELETE' })).json, { status: 'cancelled' });
   await operate(house, 'PATCH', assistantPath(house, id), { model: { provider: 'synthetic', name: 'tokens=1' } });
   t.equal((await played(house, id)).status, 'passed', 'the queue continues');
+  const several = [];
+  for (let index = 0; index < 5; index++) several.push((await create()).json.id);
+  const runs = await Promise.all(several.map((one) => ended(house, `${path}/${one}`)));
+  t.ok(
+    runs[4].started_at - runs[0].started_at < 9,
+    'a run begins when the one before it has ended, not at the next look',
+  );
 }
 
 async function frozen(t: Test, house: House): Promise<void> {

@@ -40,17 +40,20 @@ export const changeQueue = (
   change: (before: TestQueue) => TestQueue | null,
 ): Promise<TestQueue | null> => changeRecord(catalog, 'test_queue', installation, assistantId, change);
 
-/** Takes a run out of its queue. A queue without runs is removed, since each process lists all queues. */
-export async function dequeue(catalog: QueueCatalog, assistantId: string, runId: string): Promise<void> {
+/**
+ * Takes a run out of its queue, and resolves with the queue that is left. A queue without runs is removed, since each
+ * process lists all queues.
+ */
+export async function dequeue(catalog: QueueCatalog, assistantId: string, runId: string): Promise<TestQueue | null> {
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const stored = await catalog.read('test_queue', installation, assistantId);
-    if (stored === null) return;
+    if (stored === null) return null;
     const left = withoutRun(stored.record, runId);
     const isEmpty = left.running === null && left.waiting.length === 0;
     const isStored = isEmpty
       ? await catalog.remove('test_queue', installation, assistantId, undefined, stored.version)
       : (await catalog.replace('test_queue', left, stored.version)) !== null;
-    if (isStored) return;
+    if (isStored) return isEmpty ? null : left;
   }
   throw unstored();
 }

@@ -66,6 +66,8 @@ export class TestRuns {
   readonly #playing = new Map<string, Playing>();
   #timer: Timer | null = null;
   #look: Promise<void> | null = null;
+  /** Whether it has been woken since the look began, which may have passed the queue by then. */
+  #isWoken = false;
   #isStopped = false;
   #sweptMs = -Infinity;
 
@@ -76,7 +78,9 @@ export class TestRuns {
 
   /** Looks for runs now, and from now on regularly until `stop`. */
   wake(): void {
-    if (this.#isStopped || this.#look !== null) return;
+    if (this.#isStopped) return;
+    this.#isWoken = this.#look !== null;
+    if (this.#isWoken) return;
     const { clock, log } = this.#services();
     this.#timer?.cancel();
     this.#look = this.#claimAll()
@@ -86,7 +90,8 @@ export class TestRuns {
       })
       .then(() => {
         this.#look = null;
-        if (!this.#isStopped) this.#timer = clock.after(lookMs, () => this.wake());
+        if (this.#isWoken) this.wake();
+        else if (!this.#isStopped) this.#timer = clock.after(lookMs, () => this.wake());
       });
   }
 
@@ -146,7 +151,8 @@ export class TestRuns {
     if (stored === null || endedRuns.includes(stored.record.machine.state)) {
       const atMs = queue.waiting.find(({ runId }) => runId === free)?.atMs ?? 0;
       if (stored === null && clock.now() - atMs < unstoredMs) return;
-      await dequeue(store.catalog, queue.id, free);
+      const left = await dequeue(store.catalog, queue.id, free);
+      if (left !== null) await this.#claim(left);
       return;
     }
     let isMine = false;
