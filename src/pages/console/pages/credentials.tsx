@@ -25,7 +25,7 @@ export default function Credentials() {
     kind === 'tool'
       ? tools.filter(({ credential_id: used }) => used === id).map((one) => ({ ...one, list: 'tools' }))
       : assistants
-          .filter(({ model, voice }) => model.credential_id === id || voice?.credential_id === id)
+          .filter(({ model, voice }) => [model, ...model.fallbacks, voice].some((one) => one?.credential_id === id))
           .map((one) => ({ ...one, list: 'assistants' }));
   const [editing, setEditing] = useState<Credential | 'new' | null>(null);
   const first = may('credentials.write') && (
@@ -110,6 +110,7 @@ function OneCredential({
   again,
 }: OneOptions) {
   const title = kind === 'tool' ? 'Tools' : provider;
+  const detail = [...(ownName === null ? [] : [title]), ...(kind === 'tool' ? [] : [kind])].join(', ');
   const [test, setTest] = useState<CredentialTest | 'running' | null>(null);
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [removing, setRemoving] = useState(false);
@@ -126,7 +127,7 @@ function OneCredential({
   return (
     <article class="card" aria-label={`${ownName ?? title}, ${kind}`}>
       <h2>
-        {ownName ?? title} <small>{ownName === null ? kind : `${title}, ${kind}`}</small>
+        {ownName ?? title} <small>{detail}</small>
       </h2>
       <p class="where">
         <code>{url ?? 'the provider’s own address'}</code>
@@ -202,10 +203,10 @@ const TestOfTool = ({ users: [user] }: Pick<OneOptions, 'users'>) =>
 
 const providers = {
   model: [
-    ['openai', 'OpenAI, or any endpoint of its kind'],
+    ['openai', 'OpenAI or compatible'],
     ['anthropic', 'Anthropic'],
   ],
-  voice: [['openai', 'Any endpoint of OpenAI’s kind']],
+  voice: [['openai', 'OpenAI or compatible']],
   tool: [],
 } as const;
 

@@ -63,7 +63,9 @@ export default function SessionPage() {
         above={[inWorkspace('sessions'), 'Sessions']}
         state={<State name={streaming ? 'streaming' : session.status} tone={streaming ? 'lit' : 'plain'} />}
       >
-        {assistant !== undefined && session.channel !== 'test' && <MakeTest session={session} />}
+        {assistant !== undefined && session.channel !== 'test' && (
+          <MakeTest session={session} name={firstWords(talk)} />
+        )}
         <Acts session={session} path={path} erased={(receipt) => setErasure({ of: path, receipt })} />
       </Head>
       <Facts
@@ -171,8 +173,14 @@ function Acts({
   );
 }
 
+interface MakeTestOptions {
+  readonly session: ConsoleSession;
+  /** The name of the test; null for the server's. */
+  readonly name: string | null;
+}
+
 /** Makes a test of the conversation, and opens it. */
-function MakeTest({ session: { id, assistant_id: assistant } }: { session: ConsoleSession }) {
+function MakeTest({ session: { id, assistant_id: assistant }, name }: MakeTestOptions) {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [busy, setBusy] = useState(false);
   if (!may('assistants.write')) return null;
@@ -180,7 +188,7 @@ function MakeTest({ session: { id, assistant_id: assistant } }: { session: Conso
     setBusy(true);
     setFailure(null);
     try {
-      const body = { from_session: id };
+      const body = { from_session: id, ...(name && { name }) };
       const test = await ask<AssistantTest>(`${apiWorkspace()}/assistants/${assistant}/tests`, { body });
       go(testPage(assistant, test.id));
     } catch (error) {

@@ -57,9 +57,10 @@ export default function TestRunPage() {
   );
 }
 
-const Took = ({ of: { ended_at: endedAt }, startedAt }: { of: TestRunWithResults; startedAt: number }) => (
-  <>{duration((endedAt ?? tick.value) - startedAt)}</>
-);
+function Took({ of: { ended_at: endedAt }, startedAt }: { of: TestRunWithResults; startedAt: number }) {
+  const seconds = (endedAt ?? tick.value) - startedAt;
+  return <>{seconds < 1 ? 'less than 1 s' : duration(seconds)}</>;
+}
 
 function Played({ assistant: { id, draft }, run }: { assistant: Assistant; run: TestRunWithResults }) {
   if (run.version !== 'draft') return <a href={versionPage(id, run.version)}>Version {run.version}</a>;

@@ -7,7 +7,7 @@ import { Choice, faultOf, Input } from './field.tsx';
 
 const providers = [
   ['scripted', 'Embedded, rule-based: for trying things out'],
-  ['openai', 'OpenAI, or any endpoint of its kind'],
+  ['openai', 'OpenAI or compatible'],
   ['anthropic', 'Anthropic'],
 ] as const;
 

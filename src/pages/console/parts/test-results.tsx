@@ -89,7 +89,8 @@ const OneStep = ({ of, isError }: { of: Step; isError: boolean }) => (
           const { expected, saw } = failureWords(failure);
           return (
             <li key={index} class="unmet">
-              <strong>Expected: {expected}.</strong> {saw}
+              <strong>Expected: {expected}</strong>
+              {saw !== null && <p>{saw}</p>}
             </li>
           );
         })}
