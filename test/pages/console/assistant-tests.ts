@@ -149,6 +149,7 @@ async function madeOfConversation(t: Test, page: Page, { url, house }: Console, 
   await page.getByText('A test needs a message of a visitor').waitFor();
   without(complaints, 422);
   await (await say(house, session.id, 'Where is it?')).rest();
+  await page.getByRole('region', { name: 'Transcript' }).getByText('Where is it?').waitFor();
   await button(page, 'Make a test of this conversation').click();
   await page.getByRole('heading', { name: 'Where is it?' }).waitFor();
   t.equal(await page.getByLabel('The visitor writes', { exact: true }).inputValue(), 'Where is it?');
