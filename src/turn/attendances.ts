@@ -42,6 +42,7 @@ import type { LiveSession } from './in-flight.ts';
 import { declinedCalls } from './pending-tool-calls.ts';
 import { sameBody, type Sessions } from './sessions.ts';
 
+type AttendanceState = AttendanceChange['state'];
 type Remember = Omit<IdempotencyRecord, 'resultId' | 'untilMs'>;
 type AttendanceDecision = Decision<AttendanceEvent, AttendanceOutcome>;
 type NewMessage = Pick<Message, 'role' | 'content'> & Partial<Pick<Message, 'by' | 'attendance' | 'visitorId'>>;
@@ -100,6 +101,8 @@ export class Attendances {
   /** The deadlines of sessions whose attendance this process has moved, by session. */
   readonly #timers = new Map<string, Timer>();
   #sweep: Timer | null = null;
+  /** The numbers of the last sweep, moved by what this process has decided since. */
+  #counts: DeskCounts = { waiting: 0, person: 0 };
   #closed = false;
 
   constructor(parts: AttendancesParts) {
@@ -270,6 +273,7 @@ export class Attendances {
     const stored = await this.#commit(actor, { decision, machine, at, cause, remember: null }, messages);
     if (stored === null) return null;
     if (outcome === 'taken' && before.state === 'waiting') this.#parts.onTaken(at - 1000 * before.since);
+    this.#count(before.state, attendanceOf(actor.record, at).state);
     this.#watch(actor.record);
     return true;
   }
@@ -370,6 +374,7 @@ export class Attendances {
     const { sessions, presentUntilMs, onCounted } = this.#parts;
     const { store, clock } = sessions.options;
     const counts = { waiting: 0, person: 0 };
+    const before = this.#counts;
     try {
       for (const workspaceId of await store.desk.workspaces()) {
         for (let page: PageRequest | null = { limit: limits.listMax, after: null, order: 'asc' }; page !== null;) {
@@ -386,11 +391,20 @@ export class Attendances {
           page = next === null ? null : { ...page, after: next };
         }
       }
-      onCounted(counts);
+      // Numbers that a decision has moved meanwhile are newer than those that were read.
+      if (this.#counts === before) onCounted((this.#counts = counts));
     } catch {
       // The next sweep tries again.
     }
     this.start();
+  }
+
+  #count(before: AttendanceState, after: AttendanceState): void {
+    const counts = { ...this.#counts };
+    if (before !== 'assistant') counts[before] = Math.max(0, counts[before] - 1);
+    if (after !== 'assistant') counts[after]++;
+    this.#counts = counts;
+    this.#parts.onCounted(counts);
   }
 
   /** Sets the timer to the deadline of the session's attendance, or a while after it. */

@@ -15,9 +15,32 @@ for (const store of leased ? ['redis'] : ['memory:', 'lmdb:./data'])
   t.test(`${store} (${edge})`, async (t) => {
     const env = { PARLEY_STORE: store, PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' };
     const house = await openHouse(t, { env: leased ? {} : env });
+    await t.test('the metrics have the numbers of the desk at once', (t) => counts(t, house));
     await t.test('each change that is stored is one event of a webhook', (t) => reportsOnce(t, house));
     await t.test('a take ends the call of its session, and the reply at what was heard', (t) => endsCall(t, house));
   });
+
+async function counts(t: Test, house: House): Promise<void> {
+  const { id: assistantId } = await synthetic(house, 'tokens=1', { desk: { enabled: true } });
+  const [{ id }, { id: other }] = [await house.session(assistantId), await house.session(assistantId)];
+  const numbers = async (): Promise<string[]> => {
+    const { text } = await house.ask('/metrics', { key: null });
+    return [...text.matchAll(/^parley_desk_sessions\{state="\w+"\} (\d+)$/gm)].map(([, number]) => number!);
+  };
+  for (const [change, waiting, person] of [
+    [() => askFor(house, id), '1', '0'],
+    [() => askFor(house, other), '2', '0'],
+    [() => inDesk(house, id, 'take'), '1', '1'],
+    [() => inDesk(house, id, 'take'), '1', '1'],
+    [() => inDesk(house, other, 'take'), '0', '2'],
+    [() => inDesk(house, other, 'release'), '1', '1'],
+    [() => inDesk(house, id, 'return'), '1', '0'],
+  ] as const) {
+    await change();
+    t.same(await numbers(), [waiting, person]);
+  }
+  for (const one of [id, other]) await end(house, one);
+}
 
 async function reportsOnce(t: Test, house: House): Promise<void> {
   const receiver = await openReceiver(t);
