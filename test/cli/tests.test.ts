@@ -362,3 +362,20 @@ t.test('a publish or a rollout that needs tests names those that have not passed
   const json = await run([...publish, '--json'], { env: none.env });
   t.match(JSON.parse(json.stderr), { error: { code: 'tests_not_passed', message: 'The draft has not passed.' } });
 });
+
+t.test('an assistant requires tests, or does not', async (t) => {
+  const server = await fakeServer(t, {
+    ...routes,
+    [`PATCH ${own}`]: ({ body }) => ({ ...consoleAssistant, ...(body as object) }),
+    [`GET ${own}`]: () => ({ ...consoleAssistant, require_tests: true }),
+  });
+  for (const [flag, require_tests] of [
+    ['--require-tests', true],
+    ['--no-require-tests', false],
+  ] as const) {
+    t.match(await run(['assistants', 'update', 'demo', flag], { env: server.env }), { code: 0 });
+    t.strictSame(server.received.at(-1)!.body, { require_tests });
+  }
+  const shown = await run(['assistants', 'show', 'demo'], { env: server.env });
+  t.match(shown.stdout, /^tests +required before a draft is published$/m);
+});
