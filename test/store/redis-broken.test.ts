@@ -63,7 +63,7 @@ const broken: Readonly<Record<string, Break>> = {
   },
   'a row in the audit with each sending of an erasure': {
     of: 'begin-erasure',
-    put: [[' == 0 then return 0 end', ' == 2 then return 0 end']],
+    put: [['if begins == 1 then put_audit', 'if begins then put_audit']],
   },
   'a row in the audit with each request to stop': {
     of: 'request-stop',

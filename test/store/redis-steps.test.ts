@@ -259,7 +259,7 @@ t.test('arguments go in the order of the table, and the scripts have them under 
   t.ok(source.startsWith('local BUDGET_UNIT = 60000\n'));
   t.match(
     source,
-    /\nlocal kind, id, record, channel, workspace_id, record_id, alias, most, begin, move, wants, audit_id, audit = unpack\(ARGV, 1, 13\)\nif redis\.call\(/,
+    /\nlocal kind, id, record, channel, workspace_id, record_id, alias, most, begin, move, wants, audit_id, audit = unpack\(ARGV, 1, 13\)\nlocal needed_at = 14\nif redis\.call\(/,
   );
 });
 

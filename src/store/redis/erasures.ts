@@ -41,6 +41,7 @@ export class RedisErasures implements ErasureStore {
     const begun = await this.#link.runDurable('begin-erasure', this.#roots.workspace(workspaceId), {
       erasure: fieldOf(erasure),
       id,
+      write: this.#ids.secret(),
       ...auditFields(audit),
     });
     return begun === 0;

@@ -237,7 +237,7 @@ export const steps = {
   'sweep-session': ['session', 'retention', 'latest'],
   'sweep-memories': ['limit', 'latest'],
   'remove-holdings': ['limit', 'channel', 'workspaceId'],
-  'begin-erasure': ['erasure', 'id', ...audit],
+  'begin-erasure': ['erasure', 'id', 'write', ...audit],
   'erase-session': ['session', 'erasure', 'turns', 'feedback', 'channel', 'workspaceId', 'sessionId'],
   'erase-record': ['kind', 'id', 'erasure'],
   'forget-memories': ['...memories'],
