@@ -2,8 +2,10 @@
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { countingTool } from '../../api/counting-tool.ts';
-import { assistantPath, end, operate, say, synthetic } from '../../api/talk.ts';
+import { answered, assistantPath, end, onProvider, operate, say, synthetic } from '../../api/talk.ts';
+import { overflow } from '../../browser.ts';
 import { signedIn } from './people.ts';
+import { withConversations } from './replays.ts';
 import { findings, settled, within, type Console } from './console.ts';
 
 export async function theTests(t: Test, console: Console): Promise<void> {
@@ -12,6 +14,8 @@ export async function theTests(t: Test, console: Console): Promise<void> {
   await within(t, console, 'a conversation becomes a test with one click', madeOfConversation);
   await within(t, console, 'a run shows its progress and is cancelled', cancelled);
   await within(t, console, 'a replay shows both replies side by side, the differences first', replayed);
+  await within(t, console, 'fifty conversations are replayed with a worse prompt', fiftyReplayed);
+  await within(t, console, 'a test that passes in some repetitions only is flaky', flaky);
   await within(
     t,
     console,
@@ -215,6 +219,57 @@ async function replayed(t: Test, page: Page, { url, house }: Console): Promise<v
   await dialog.getByRole('button', { name: 'Replay', exact: true }).click();
   await page.getByText('2 conversations: 0 with other replies').waitFor();
   t.equal(await page.locator('.result[open]').count(), 0, 'nothing differs, so nothing is open');
+}
+
+async function fiftyReplayed(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const id = await withConversations(t, house, 50);
+  await page.goto(url(house.workspaceId, 'assistants', id, 'tests'));
+  await button(page, 'Replay conversations').click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click();
+  await page.getByText('All conversations were played.').waitFor();
+  await page.getByText('50 conversations: 40 with other replies').waitFor();
+  const results = page.locator('.result');
+  const questions = await results.locator('> summary > strong').allTextContents();
+  t.equal(questions.length, 50);
+  t.same(
+    questions.filter((question, index) => question !== questions[index - 1]),
+    [
+      'Where is my order?',
+      'Can I return the blue jacket? It does not fit.',
+      'How long do I have to pay?',
+      'What does shipping to Norway cost?',
+      'When are you open?',
+    ],
+    'what changed most comes first',
+  );
+  t.equal(await page.locator('.result[open]').count(), 3, 'the first that differ are open');
+  await results.nth(10).locator('summary').click();
+  await results.nth(10).getByText('No refunds').waitFor();
+  await page.setViewportSize({ width: 360, height: 800 });
+  t.ok(Number(await page.evaluate(overflow)) <= 0, 'it fits a phone');
+  await page.setViewportSize({ width: 1440, height: 900 });
+}
+
+async function flaky(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  let replies = 0;
+  const { assistant } = await onProvider(t, house, (response) => answered(response, [replies++ === 0 ? 'yes' : 'no']));
+  const path = assistantPath(house, assistant.id);
+  await operate(house, 'POST', `${path}/tests`, {
+    name: 'Agrees',
+    repeat: 3,
+    steps: [step('Hi', { contains: ['yes'] })],
+  });
+  const run = await operate(house, 'POST', `${path}/test-runs`, { version: 'draft' });
+  await page.goto(url(house.workspaceId, 'assistants', assistant.id, 'test-runs', run.id));
+  const result = page.locator('.result');
+  await result.getByText('1 of 3 repetitions passed').waitFor();
+  await result.locator('> summary').first().getByText('flaky').waitFor();
+  const repeats = await result.locator('.repeat > summary').allTextContents();
+  t.same(
+    repeats.map((text) => text.split(' ').at(-1)),
+    ['failed', 'failed', 'passed'],
+  );
+  await page.getByText('1 flaky.').waitFor();
 }
 
 async function released(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {

@@ -89,7 +89,17 @@ async function longNames(t: Test, page: Page, console: Console): Promise<void> {
 const navigationOf = (page: Page): Promise<string[]> =>
   page.locator('nav[aria-label="Console"] > a:not(.brand)').allTextContents();
 
-const buildersOnly = ['Create assistant', 'Create tool', 'Save', 'Publish', 'Unpublish', 'Disable', 'Restore as draft'];
+const ofTests = ['Make a test of this conversation', 'New test', 'Replay conversations'];
+const buildersOnly = [
+  'Create assistant',
+  'Create tool',
+  'Save',
+  'Publish',
+  'Unpublish',
+  'Disable',
+  'Restore as draft',
+  ...ofTests,
+];
 const ownersOnly = ['Create key', 'Create webhook', 'Enter credential', 'Create workspace', 'Edit', 'Erase'];
 
 /** Buttons that each role is not shown, on the pages that it may read. */
@@ -113,7 +123,7 @@ async function shownTo(t: Test, console: Console, full: Furnished, role: Role): 
     ),
     ...['load', 'workspaces', 'people', 'audit'],
     ...[`${w}/assistants/${full.assistant.id}`, `${w}/sessions/${full.session.id}`],
-    `${w}/assistants/${full.assistant.id}/versions/1`,
+    ...['versions/1', 'tests'].map((page) => `${w}/assistants/${full.assistant.id}/${page}`),
   ]) {
     complaints.length = 0;
     await page.goto(`${house.url}/console/${path}`);
@@ -157,6 +167,7 @@ const all = [
   'audit',
   'assistants ',
   'sessions ',
+  'assistants ',
   'assistants ',
 ];
 const without = (...names: readonly string[]): readonly string[] => all.filter((name) => !names.includes(name));

@@ -16,6 +16,7 @@ import { takeClientPicture } from './client-picture.ts';
 import { furnish, openConsole, type Console, type Furnished } from './console.ts';
 import { takeLanePicture } from './lane-picture.ts';
 import { take, type Picture } from './picture.ts';
+import { takeReplayPicture } from './replays.ts';
 import { newTool, openTool } from './tools.ts';
 import { takeTurnPicture } from './turn-pictures.ts';
 
@@ -141,6 +142,7 @@ for (const [name, take] of [
   ['turns', (file: string) => takeTurnPicture(console, file)],
   ['lane', (file: string) => takeLanePicture(owner, file)],
   ['client', (file: string) => takeClientPicture(console, file)],
+  ['replay', (file: string) => takeReplayPicture(owner, console, file)],
 ] as const) {
   if (!isWanted(name)) continue;
   await take(`${folder}${name}.png`);
