@@ -19,13 +19,24 @@ export function moveOf(
   cause: Cause,
   stored: Snapshot,
   turn?: TurnPast,
+  isCheckpoint = seq % limits.historyCheckpointSteps === 0,
 ): Move {
-  const snapshot = seq % limits.historyCheckpointSteps === 0 ? stored : null;
+  const snapshot = isCheckpoint ? stored : null;
   const { version } = stored;
   return turn === undefined
     ? { seq, atMs, version, event, from, to, outcomes, cause, snapshot }
     : { seq, atMs, version, event, from, to, outcomes, cause, snapshot, turn };
 }
+
+/** A step of a session. The desk's steps are in no history, so each step after one has its snapshot. */
+export const sessionMoveOf = (
+  decision: Omit<Decision, 'context'>,
+  seq: number,
+  atMs: number,
+  cause: Cause,
+  { machine, attendance }: Pick<Session, 'machine' | 'attendance'>,
+  turn?: TurnPast,
+): Move => moveOf(decision, seq, atMs, cause, machine, turn, attendance === undefined ? undefined : true);
 
 /**
  * A session that a step at `atMs` has moved. Its fields are set one after another: for a literal that spreads a record

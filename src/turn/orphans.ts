@@ -23,7 +23,7 @@ import { cancelledIfPending, messageAt, reopened, withCalls } from './pending-to
 import { readFor } from './histories.ts';
 import { openActor } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { moveOf } from '../actors/history.ts';
+import { sessionMoveOf } from '../actors/history.ts';
 import { endSettlement, type Settlement } from '../host/link-budget.ts';
 import { sealSettlement, withdrawalSettlement } from './charges.ts';
 import { withoutCharges } from '../store/records/charges.ts';
@@ -207,7 +207,7 @@ async function seal(
     mark: mark(),
     machine: machine.snapshot(),
   };
-  const move = moveOf(decision, stored.version + 1, nowMs, nobody, moved.machine);
+  const move = sessionMoveOf(decision, stored.version + 1, nowMs, nobody, moved);
   const basis = { version: stored.version, mark: stored.record.mark, move };
   if (ending === endings.died && ((output === '' && calls.count === null) || hidden)) {
     // Messages of the desk may follow the turn's.

@@ -145,12 +145,12 @@ export class SessionReader {
   async next(): Promise<readonly SessionEvent[] | null> {
     for (let tries = 0; this.#leave !== null && !this.#hasEnded;) {
       this.#isMoved = false;
+      const [from, ahead] = [this.#index, this.#ahead];
       let waitMs: number = pollMs;
       try {
         const session = await this.#read();
         if (session === null || this.#position > shownNumber(session, eventCountOf(session)) + lastEvents(session))
           return null;
-        const [from, ahead] = [this.#index, this.#ahead];
         const events = await this.#collect(session);
         if (events.length > 0) {
           await this.#parts.store.confirm(this.#place.workspaceId);
@@ -164,8 +164,9 @@ export class SessionReader {
       } catch (error) {
         // The session was removed between two reads.
         if (error instanceof Failure) return null;
-        // A reader waits for the store as long as its client does.
+        // A reader waits for the store as long as its client does, and reads again what it has not returned.
         if (!(error instanceof StoreUnavailable)) throw error;
+        [this.#index, this.#ahead, this.#hasEnded] = [from, ahead, false];
         waitMs = retryMs(tries++);
       }
       await this.#rest(waitMs);

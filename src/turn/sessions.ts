@@ -20,7 +20,7 @@ import { SessionActor, type SessionActorParts, type SessionDecision } from '../h
 import type { LiveSession, TurnInFlight } from './in-flight.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { createdMove, moveOf, noteOpening } from '../actors/history.ts';
+import { createdMove, sessionMoveOf, noteOpening } from '../actors/history.ts';
 import {
   admission,
   endSettlement,
@@ -421,7 +421,7 @@ export class Sessions {
         Math.min(at, actor.record.expiresAt * 1000),
         use,
       );
-      const move = moveOf(decision, actor.version + 1, at, cause, session.machine);
+      const move = sessionMoveOf(decision, actor.version + 1, at, cause, session);
       const audit =
         over.type === 'session.ended' ? cause.auditStep?.({ action: 'end', session, turnId: null }) : undefined;
       if (!(await actor.save(session, move, settled, at, audit).catch((error) => this.#failUnanswered(actor, error))))

@@ -31,7 +31,7 @@ import type {
 } from '../store/store.ts';
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
-import { movedSession, moveOf } from '../actors/history.ts';
+import { movedSession, sessionMoveOf } from '../actors/history.ts';
 import { cancelledIfPending, outputWithCalls, pendingOf, reopened, type Approved } from './pending-tool-calls.ts';
 import * as charges from './charges.ts';
 import type { Histories } from './histories.ts';
@@ -377,7 +377,7 @@ export class StoredTurnSteps implements TurnSteps {
           ending.kind === 'seal'
             ? charges.sealSettlement(changed, turn, ending.turn, at)
             : charges.withdrawalSettlement(changed, turn);
-        const move = moveOf(decision, actor.version + 1, at, cause, session.machine, ending.past);
+        const move = sessionMoveOf(decision, actor.version + 1, at, cause, session, ending.past);
         let answer: Finished;
         try {
           answer = await this.#store(ending, session, actor.basis, move, settled, audit);
@@ -471,9 +471,16 @@ function silenced(ending: Ending & { readonly kind: 'seal' }): Ending {
       ...(toolCalls && { toolCalls: toolCalls.map((call) => cancelledIfPending(call, ending.nowMs)) }),
     },
     tail: noTail,
+    past: silencedPast(ending),
     changes: { ...changes, pending: undefined },
   };
 }
+
+/** The turn's steps until its end as taken: it may have decided another end before. */
+const silencedPast = ({ past, turn, nowMs }: Ending & { readonly kind: 'seal' }): TurnPast =>
+  turn.stopReason === 'taken' || past.events.length >= limits.turnEventsKept
+    ? past
+    : { ...past, events: [...past.events, { type: 'silenced', at: nowMs }] };
 
 /** The end with the number of its event, where events of the desk come before it. */
 function endingIn(session: Session, ending: Ending): Ending {

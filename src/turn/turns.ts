@@ -23,7 +23,7 @@ import { Pace } from './pace.ts';
 import { LiveTurns } from './live-turns.ts';
 import { TurnRunner } from './runner.ts';
 import { Histories } from './histories.ts';
-import { movedSession, moveOf, noteOpening } from '../actors/history.ts';
+import { movedSession, sessionMoveOf, noteOpening } from '../actors/history.ts';
 import { leaseUntil } from './lease.ts';
 import { admission, linkOf, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
 import { reservationOf, secondsToRenewal, tokenBudgetOf, type Reservation } from '../host/token-budget.ts';
@@ -421,7 +421,7 @@ export class Turns {
       leaseUntilMs: store.leaseMs === null ? forever : leaseUntil(at, store.leaseMs, before.expiresAt),
       remember: wanted.remember && { ...wanted.remember, resultId: turn.id, untilMs: at + limits.idempotencyMsMax },
       nowMs: at,
-      move: moveOf(decision, basis.version + 1, at, cause, session.machine),
+      move: sessionMoveOf(decision, basis.version + 1, at, cause, session),
     };
     if (wanted.release !== undefined) step.release = wanted.release;
     if (answered !== null) step.amends = { index: answered.calls.index, message: answered.message };

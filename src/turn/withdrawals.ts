@@ -24,7 +24,7 @@ import {
 } from '../store/store.ts';
 import { openActor, UnreadableSnapshot } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
-import { moveOf } from '../actors/history.ts';
+import { sessionMoveOf } from '../actors/history.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { pendingOf, reopened } from './pending-tool-calls.ts';
 import type { Settlement } from '../host/link-budget.ts';
@@ -206,7 +206,7 @@ export class Withdrawals {
         turn: turn ?? draft,
         fence: pending.fence,
         remember,
-        move: moveOf(decision, stored.version + 1, at, cause, session.machine, past),
+        move: sessionMoveOf(decision, stored.version + 1, at, cause, session, past),
       };
       const answer: Finished = await tracedStep(span, 'withdraw', store, store.turns.withdraw(step));
       if (answer.outcome === 'finished') {

@@ -21,6 +21,10 @@ const withdrawalMs = 30_000;
 const between = (text: string, from: number, to: number): string =>
   text.slice(indexAfter(text, from), indexAfter(text, to));
 
+/** The id of the message that a chat was accepted as. */
+const acceptedIn = (stream: Stream | null): string | undefined =>
+  stream?.events.find(({ event }) => event === 'message.accepted')?.data.message_id as string | undefined;
+
 /** The name under which a request with an `Idempotency-Key` is remembered. */
 const nameOf = ({ keyId, path, idempotencyKey }: Asked): string => `${keyId} ${path} ${idempotencyKey}`;
 
@@ -39,6 +43,8 @@ export class Answers {
   readonly #made = new Map<string, string>();
   readonly #firstMs = new Map<string, number>();
   /** The positions of a turn's output that clients saw, and when. */
+  /** The events of sessions that readers were sent, by path and number. */
+  readonly #eventsSeen = new Map<string, string>();
   readonly #seen = new Map<string, { atMs: number; position: number }[]>();
 
   constructor(oracle: Oracle, history: History, mode: Mode) {
@@ -53,7 +59,7 @@ export class Answers {
 
   check(asked: Asked): void {
     if (!asked.over) this.#fault(asked, 'liveness', 'was never answered');
-    if (asked.stream !== null) this.#stream(asked, asked.stream);
+    if (asked.stream !== null) this.#streamOf(asked, asked.stream);
     if (asked.status === null) return;
     this.#standing(asked);
     if (asked.status >= 400) return this.#failure(asked);
@@ -78,7 +84,7 @@ export class Answers {
       const refused = mayStand ? undefined : sent.get(prompt)?.find(({ status }) => status === 503);
       // A turn that another process sealed stands: it cannot know the chat's answer, unless there was no output, no
       // call and no stop. A dead process withdraws nothing.
-      const stopped = turn.stopReason === 'aborted' || turn.stopReason === 'expired';
+      const stopped = ['aborted', 'expired', 'taken'].includes(turn.stopReason ?? '');
       const spoke = text !== '' || (turn.calls?.made ?? 0) + (turn.calls?.sent ?? 0) > 0;
       const sealed = finished !== null && finished.fence.epoch > 1 && (spoke || stopped);
       const died = deaths.some(
@@ -175,7 +181,7 @@ export class Answers {
   /** The same request made the same thing, and only the first answer does not say that it did. */
   #remembered(asked: Asked): void {
     const { idempotencyKey, status, json, stream } = asked;
-    const id = status === 201 ? json.id : stream?.turnId;
+    const id = status === 201 ? json.id : (stream?.turnId ?? acceptedIn(stream));
     if (idempotencyKey === null || id === undefined || this.#forgets) return;
     const name = nameOf(asked);
     const made = this.#made.get(name) ?? id;
@@ -223,6 +229,39 @@ export class Answers {
     return this.#states.flatMap(({ turns, withdrawn }) =>
       [turns.get(turnId) ?? [], withdrawn.get(turnId) ?? []].flat(),
     );
+  }
+
+  #streamOf(asked: Asked, stream: Stream): void {
+    if (stream.turnId !== undefined) this.#stream(asked, stream);
+    else if (asked.method === 'GET') this.#events(asked, stream);
+    else this.#accepted(asked, stream);
+  }
+
+  /** A message that was accepted for a person is stored, and no turn answers it (D2). */
+  #accepted(asked: Asked, stream: Stream): void {
+    const id = acceptedIn(stream);
+    if (id === undefined) {
+      if (stream.over === 'ended') this.#fault(asked, 'desk', 'was accepted without an id');
+      return;
+    }
+    const messages = this.#states.flatMap(({ sessions }) => [...sessions.values()].flatMap(({ rows }) => rows));
+    const stored = messages.find((row) => typeof row !== 'string' && row.id === id);
+    if (typeof stored !== 'object' || stored.content !== asked.body.message)
+      this.#fault(asked, 'desk', `was accepted as ${id}, which is ${JSON.stringify(stored)}`);
+  }
+
+  /** Each event of a session has one number for all readers, without a gap (D4). */
+  #events(asked: Asked, { cursor, events }: Stream): void {
+    if (this.#forgets) return;
+    let number = cursor ?? 0;
+    for (const { event, id, data } of events) {
+      if (id !== ++number) this.#fault(asked, 'desk', `was sent ${id} ${event} in place of ${number}`);
+      // Calls that wait are answered or declined later.
+      const text = JSON.stringify([event, { ...data, tool_calls: [] }]);
+      const known = this.#eventsSeen.get(`${asked.path} ${id}`) ?? text;
+      this.#eventsSeen.set(`${asked.path} ${id}`, known);
+      if (known !== text) this.#fault(asked, 'desk', `was sent ${text} as ${id}, and another reader ${known}`);
+    }
   }
 
   #stream(asked: Asked, { turnId, cursor, events, over }: Stream): void {

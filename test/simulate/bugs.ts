@@ -1,7 +1,7 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
 import { limits } from '../../src/base/limits.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import type { Fence, FinishTurn, ToolCall, WithdrawTurn } from '../../src/store/store.ts';
+import type { AttendSession, Fence, FinishTurn, Message, ToolCall, WithdrawTurn } from '../../src/store/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
 
@@ -65,8 +65,62 @@ const withoutFields = ({ opaque: _, ...call }: ToolCall): Omit<ToolCall, 'opaque
 
 const ofTurn = (turn: { id: string }): string => turn.id;
 
+/** A take as if no turn was in flight. */
+function unsilenced({ silences: _, session, ...step }: AttendSession): AttendSession {
+  const { attendance } = session;
+  const context = attendance && { ...(attendance.context as object), silencedTurnId: null };
+  return { ...step, session: { ...session, ...(attendance && { attendance: { ...attendance, context } }) } };
+}
+
 /** Made anew for each run, since some have state. */
 export const bugs: Readonly<Record<string, () => Bug>> = {
+  'a take silences no turn': () => ({
+    mode: 'shared',
+    breaks: ['desk'],
+    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [unsilenced(step)]) }),
+  }),
+  'a chat is admitted from an old read of who answers': () => ({
+    mode: 'shared',
+    breaks: ['desk'],
+    steps: inSteps({
+      beginTurn: async (next, [step]) => {
+        const stored = await next('session', [step.session.workspaceId, step.session.id]);
+        const session = { ...step.session, attendance: stored?.record.attendance };
+        return next('beginTurn', [
+          stored ? { ...step, session, version: stored.version, mark: stored.record.mark } : step,
+        ]);
+      },
+    }),
+  }),
+  'a message that was accepted is stored nowhere': () => ({
+    mode: 'embedded',
+    breaks: ['desk', 'presence'],
+    steps: inSteps({
+      attendSession: (next, [step]) =>
+        next('attendSession', [
+          {
+            ...step,
+            messages: step.messages.map((one: Message) => (one.role === 'user' ? { ...one, content: '' } : one)),
+          },
+        ]),
+    }),
+  }),
+  'a message that was accepted is not remembered under its key': () => ({
+    mode: 'shared',
+    breaks: ['desk', 'idempotency'],
+    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [{ ...step, remember: null }]) }),
+    forgets: 'attendSession',
+  }),
+  'a change of who answers has the number of the event before it': () => ({
+    mode: 'embedded',
+    breaks: ['desk'],
+    steps: inSteps({
+      attendSession: (next, [step]) =>
+        next('attendSession', [
+          { ...step, messages: step.messages.map((one: Message) => ({ ...one, sequence: one.sequence! - 1 })) },
+        ]),
+    }),
+  }),
   'a withdrawal leaves no trace in the history': () => ({
     mode: 'embedded',
     breaks: ['history'],

@@ -62,17 +62,17 @@ export class CallsOracle {
     if (ids.join() !== waiting.join())
       this.#fault('waits', `${turn.id} answers ${ids.join()}, and there wait ${waiting.join()}`);
     for (const id of ids) this.answering.set(id, [...(this.answering.get(id) ?? []), turn.id]);
-    this.#amend(amends);
+    this.amend(amends);
     for (const id of turn.answered?.approved ?? []) this.#send(id);
   }
 
   step({ turnId, calls, amends }: StepTurn): void {
     this.#put(turnId, calls);
-    this.#amend(amends);
+    this.amend(amends);
   }
 
   finish({ session, turn, message, amends }: FinishTurn): void {
-    this.#amend(amends);
+    this.amend(amends);
     this.#put(turn.id, message.toolCalls ?? []);
     this.sealed.set(turn.id, this.#at);
     const waiting = (message.toolCalls ?? []).filter(({ status }) => status === 'pending').map(({ id }) => id);
@@ -91,7 +91,7 @@ export class CallsOracle {
       const known = this.#state!.calls.get(call.id);
       if (known !== undefined && ids.includes(call.id)) this.#state!.calls.set(call.id, { ...known, call });
     }
-    this.#amend(amends);
+    this.amend(amends);
   }
 
   #put(turnId: string, calls: readonly ToolCall[]): void {
@@ -109,7 +109,8 @@ export class CallsOracle {
     }
   }
 
-  #amend(amends: AmendedMessage | undefined): void {
+  /** The calls of an earlier message are as it has them. */
+  amend(amends: AmendedMessage | undefined): void {
     if (amends !== undefined) this.#put(amends.message.turnId!, amends.message.toolCalls ?? []);
   }
 

@@ -307,7 +307,14 @@ function checkWaiting({ entries, asked }: History): string[] {
   return wrong;
 }
 
-const moves: ReadonlySet<string> = new Set(['createSession', 'beginTurn', 'saveSession', 'finishTurn', 'withdrawTurn']);
+const moves: ReadonlySet<string> = new Set([
+  'createSession',
+  'beginTurn',
+  'saveSession',
+  'finishTurn',
+  'withdrawTurn',
+  'attendSession',
+]);
 
 /** The session as the step has left it, and its version; null if it left none. */
 function movedBy({ verb, args, answer }: StepEntry): { session: any; version: number } | null {

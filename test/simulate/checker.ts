@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { kinds } from '../../machines/all.ts';
 import { folded } from '../../src/actors/history.ts';
 import { limits } from '../../src/base/limits.ts';
-import type { HistoryKind, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
+import type { HistoryKind, Message, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
 import { codePoints } from '../../src/base/text.ts';
 import type { ModelMessage } from '../../src/providers/model.ts';
 import { cutReply } from '../../src/providers/model/history.ts';
@@ -29,6 +29,7 @@ export async function check({ history, mode, seeds, scheduler }: World, store: S
     ...(await checkHistories(oracle, store, seeds)),
     ...checkTexts(oracle, history),
     ...checkCharges(oracle, history),
+    ...checkAnswered(oracle, mode),
     ...(await checkCalls(oracle, history, store, seeds.workspaceId)),
     ...(await checkEvents(oracle, history, store, { mode, seeds }, epochMs + scheduler.now)),
   ];
@@ -62,9 +63,11 @@ async function checkLeft({ state }: Oracle, store: Store, workspaceId: string): 
     }
     const due = [
       ...(known.greeting === null ? [] : [known.greeting]),
-      ...known.turnIds
-        .map((turnId) => state.turns.get(turnId)!)
-        .flatMap(({ turn, prompt, text }) => (turn.unasked ? [text] : [prompt, text])),
+      ...known.rows.flatMap((row) => {
+        if (typeof row !== 'string') return [row.content];
+        const { turn, prompt, text } = state.turns.get(row)!;
+        return turn.unasked ? [text] : [prompt, text];
+      }),
     ];
     if (JSON.stringify(said) !== JSON.stringify(due))
       wrong.push(`presence: ${id} says ${JSON.stringify(said)}, not ${JSON.stringify(due)}`);
@@ -109,7 +112,9 @@ async function checkHistories(
     if (found === null) return;
     const moves = await store.history.read(kind, workspaceId, id);
     const seqs = moves.map(({ seq }) => seq).join(' ');
-    if (seqs !== Array.from({ length: found.version }, (_, index) => index + 1).join(' '))
+    const attended = state.sessions.get(id)?.attended ?? new Set();
+    const due = Array.from({ length: found.version }, (_, index) => index + 1).filter((seq) => !attended.has(seq));
+    if (seqs !== due.join(' '))
       return void wrong.push(`history: ${id} is in version ${found.version} by the steps ${seqs}`);
     const { machine } = found.record;
     const fold = [...folded(kinds[kind], moves)].at(-1);
@@ -160,6 +165,8 @@ export async function checkPasts(store: Store, workspaceId: string, sessionId: s
 async function checkUsage({ sessions, turns }: State, store: Store, workspaceId: string): Promise<string[]> {
   const finished = [...turns.values()].filter((one) => one.finished !== null).map(({ turn }) => turn);
   const sum = (count: (turn: Turn) => number): number => finished.reduce((all, turn) => all + count(turn), 0);
+  const messages = [...sessions.values()].flatMap(({ rows }) => rows.filter((row) => typeof row !== 'string'));
+  const atDesk = (counts: (message: Message) => boolean): number => messages.filter(counts).length;
   const due = {
     sessions: sessions.size,
     turns: finished.length,
@@ -167,6 +174,8 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
     inputTokens: sum(({ inputTokens }) => inputTokens),
     outputTokens: sum(({ outputTokens }) => outputTokens),
     toolCalls: sum(({ calls }) => calls?.sent ?? 0),
+    personMessages: atDesk(({ role }) => role === 'person'),
+    handovers: atDesk(({ attendance }) => attendance?.state === 'person'),
   };
   const start = Math.floor(epochMs / 1000) - 86_400;
   const buckets = await store.usage.read(workspaceId, {
@@ -253,6 +262,24 @@ function joined(messages: readonly ModelMessage[]): string[] {
 
 const isBridge = (messages: readonly ModelMessage[], index: number): boolean =>
   messages[index]!.content === cutReply && messages[index - 1]?.role === 'tool';
+
+/** Each message of a visitor is answered by one turn, or accepted for a person once: never both (D2). */
+function checkAnswered({ state }: Oracle, mode: World['mode']): string[] {
+  if (mode === 'failover') return [];
+  const answers = new Map<string, string[]>();
+  const note = (text: string, how: string): unknown => answers.set(text, [...(answers.get(text) ?? []), how]);
+  for (const { rows } of state.sessions.values()) {
+    for (const row of rows) {
+      if (typeof row !== 'string') {
+        if (row.role === 'user') note(row.content, row.id);
+      } else if (!state.turns.get(row)!.turn.unasked) note(state.turns.get(row)!.prompt, row);
+    }
+  }
+  return [...answers].flatMap(([text, how]) => {
+    const accepted = how.filter((id) => id.startsWith('msg_'));
+    return accepted.length > 0 && how.length > 1 ? [`desk: "${text}" is answered by ${how.join(' and ')}`] : [];
+  });
+}
 
 /** No request is charged twice, with any answers lost on the way. */
 function checkCharges({ takes }: Oracle, { asked }: History): string[] {

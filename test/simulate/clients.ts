@@ -54,6 +54,7 @@ export class Client {
       this.read,
       this.end,
       this.hammer,
+      ...(this.#world.seeds.people.length > 0 ? [this.askForPerson, this.follow] : []),
     ];
     while (scheduler.now < untilMs) {
       await scheduler.sleep(random.delay(this.#thinkMs, 10_000));
@@ -118,7 +119,8 @@ export class Client {
       },
     );
     this.#learn(sessionId, asked.stream?.events.at(-1)?.data.tool_calls);
-    if (asked.stream !== null && asked.stream.over !== 'ended' && random.chance(0.8))
+    // A message that was accepted has no turn.
+    if (asked.stream?.turnId !== undefined && asked.stream.over !== 'ended' && random.chance(0.8))
       await this.#resume(sessionId, asked);
     return asked;
   }
@@ -138,6 +140,26 @@ export class Client {
     const { random } = this.#world.scheduler;
     const query = random.chance(0.5) ? '' : `after=${random.between(0, 12)}`;
     return turn && this.#ask({ method: 'GET', path: `/sessions/${turn.sessionId}/turns/${turn.turnId}/events`, query });
+  }
+
+  async askForPerson(): Promise<unknown> {
+    const id = this.#world.scheduler.random.pick(this.#gossip.sessions);
+    return this.#ask({ method: 'POST', path: `/sessions/${id}/ask`, body: { reason: 'a refund' } });
+  }
+
+  /** Reads some events of a session, from the beginning or from somewhere. */
+  async follow(): Promise<unknown> {
+    const { random } = this.#world.scheduler;
+    const count = random.between(1, 12);
+    const path = `/sessions/${random.pick(this.#gossip.sessions)}/events`;
+    const query = `after=${random.chance(0.5) ? 0 : random.between(0, 8)}`;
+    const hasEnough = ({ stream }: Asked): boolean => (stream?.events.length ?? 0) >= count;
+    return this.#ask(
+      { method: 'GET', path, query },
+      hasEnough,
+      random.pick(this.#world.hosts),
+      random.between(50, 4000),
+    );
   }
 
   async read(): Promise<unknown> {
@@ -214,9 +236,17 @@ export class Client {
     request: Request,
     leaves?: (asked: Asked) => boolean,
     host = this.#world.scheduler.random.pick(this.#world.hosts),
+    leavesAfterMs = Infinity,
   ): Promise<Asked> {
     const headers = { ...request.headers, authorization: `Bearer ${this.#key.text}` };
-    return ask(this.#world, { name: this.name, keyId: this.#key.id }, host, { ...request, headers }, leaves).over;
+    return ask(
+      this.#world,
+      { name: this.name, keyId: this.#key.id },
+      host,
+      { ...request, headers },
+      leaves,
+      leavesAfterMs,
+    ).over;
   }
 }
 

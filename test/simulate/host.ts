@@ -138,7 +138,7 @@ export class SimulatedHost {
     const http = simulatedSending(this.#world, gate, name);
     const webhooks = new Webhooks({ store, vault, http, clock: time, ids, log, metrics, tracer: null });
     const services: Services = {
-      config: readConfig({}),
+      config: readConfig({ PARLEY_PUBLIC_URL: 'https://parley.example' }),
       oidc: null,
       clock,
       ids,

@@ -165,7 +165,7 @@ export class Connection implements Exchange {
 
 /**
  * Sends a request: the connection, and a promise that nothing more will come. `leaves` says when the client has heard
- * enough.
+ * enough, `leavesAfterMs` how long it waits for that.
  */
 export function ask(
   world: World,
@@ -173,6 +173,7 @@ export function ask(
   host: SimulatedHost,
   request: Request,
   leaves: (asked: Asked) => boolean = () => false,
+  leavesAfterMs = Infinity,
 ): { asked: Asked; over: Promise<Asked> } {
   const { scheduler, weather, history } = world;
   const asked: Asked = {
@@ -201,6 +202,7 @@ export function ask(
       if (asked.over) resolve(asked);
       else if (leaves(asked)) connection.cut('left');
     });
+    if (leavesAfterMs !== Infinity) scheduler.after(leavesAfterMs, () => connection.cut('left'));
     if (scheduler.random.chance(weather.cuts / 4))
       scheduler.after(scheduler.random.between(0, 3000), () => connection.cut());
     scheduler.after(scheduler.random.delay(weather.netMs, 1000), () => {

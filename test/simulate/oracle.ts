@@ -9,6 +9,9 @@ import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
   AppendOutput,
   Basis,
+  AppendResult,
+  AttendedSession,
+  AttendSession,
   BeginTurn,
   BegunTurn,
   CreateSession,
@@ -48,6 +51,8 @@ export interface TurnState {
   readonly stop: StopRequest | null;
   /** The stop request that the process that seized it got: a later request may come when the turn is already sealed. */
   readonly stopSeized: StopRequest | null;
+  /** Whether a person's take has silenced it. */
+  readonly isSilenced: boolean;
 }
 
 export interface SessionState {
@@ -55,6 +60,10 @@ export interface SessionState {
   readonly version: number;
   /** The turns in order. */
   readonly turnIds: readonly string[];
+  /** The turns and the messages of the desk, in the order of the transcript. */
+  readonly rows: readonly (string | Message)[];
+  /** The versions that the desk has made: they are no steps of the session's machine. */
+  readonly attended: ReadonlySet<number>;
   readonly greeting: string | null;
   /** Indexes of messages whose turn was withdrawn after another had begun. */
   readonly gaps: number;
@@ -151,14 +160,15 @@ export class Oracle {
       createSession: () => this.#create(args[0], answer),
       saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
       beginTurn: () => this.#begin(args[0], answer),
-      appendOutput: () => answer !== 'fenced' && this.#append(args[0]),
+      attendSession: () => this.#attend(args[0], answer),
+      appendOutput: () => answer !== 'fenced' && !this.#isSilent(args[0].turnId, answer) && this.#append(args[0]),
       releaseOutput: () => answer !== 'fenced' && this.#release(args[0], args[1], args[2]),
       outputAfter: () => answer !== null && this.#shown(this.state.turns.get(args[0].turnId), answer.text, args[1]),
       messages: () =>
         answer.items.forEach(({ turnId, role, content }: Message) =>
           this.#shown(this.state.turns.get(turnId!), role === 'user' ? '' : content, 0),
         ),
-      stepTurn: () => answer !== 'fenced' && this.#call(args[0]),
+      stepTurn: () => answer !== 'fenced' && !this.#isSilent(args[0].turnId, answer) && this.#call(args[0]),
       renewTurn: () => answer !== 'fenced' && this.#renew(args[0], args[1], args[2]),
       requestStop: () => answer && this.#stop(args[0], args[1], args[2]),
       takeOverTurn: () => answer !== null && this.#seize(args[0], answer, args[2], args[3]),
@@ -181,13 +191,15 @@ export class Oracle {
         this.#fault('idempotency', `${answer.remembered?.resultId} is remembered and not ${earlier?.resultId}`);
       return;
     }
-    if (this.state.sessions.has(session.id)) return;
+    if (answer.outcome !== 'created' || this.state.sessions.has(session.id)) return;
     if (earlier) this.#fault('idempotency', `${session.id} was made beside ${earlier.resultId}`);
     if (remember) this.#remember(session.workspaceId, remember);
     this.state.sessions.set(session.id, {
       session,
       version: 1,
       turnIds: [],
+      rows: [],
+      attended: new Set(),
       greeting: greeting?.content ?? null,
       gaps: 0,
     });
@@ -253,6 +265,7 @@ export class Oracle {
     this.calls.begin(step, earlier?.session ?? null);
     if (earlier !== undefined && activeTurnOf(earlier.session) !== null)
       this.#fault('one writer', `${turn.id} began beside ${activeTurnOf(earlier.session)}`);
+    if (stateOf(earlier?.session) === 'person') this.#fault('desk', `${turn.id} began while a person has the session`);
     let taken = 0;
     for (const other of this.state.turns.values())
       if (other.finished === null && other.slotUntilMs > (this.#alone ? 0 : nowMs)) taken++;
@@ -278,8 +291,51 @@ export class Oracle {
       finished: null,
       stop: null,
       stopSeized: null,
+      isSilenced: false,
     });
-    this.state.sessions.set(session.id, { ...moved, turnIds: [...moved.turnIds, turn.id] });
+    this.state.sessions.set(session.id, {
+      ...moved,
+      turnIds: [...moved.turnIds, turn.id],
+      rows: [...moved.rows, turn.id],
+    });
+  }
+
+  /** A move at the desk. */
+  #attend(step: AttendSession, answer: AttendedSession): void {
+    const { session, messages, remember, silences, amends, nowMs } = step;
+    const earlier = remember && this.#remembered(session.workspaceId, remember, nowMs);
+    if (answer.outcome === 'remembered' && earlier?.resultId !== answer.remembered.resultId)
+      this.#fault('idempotency', `${answer.remembered.resultId} is remembered and not ${earlier?.resultId}`);
+    if (answer.outcome !== 'stored') return;
+    const before = this.state.sessions.get(session.id);
+    if (earlier) this.#fault('idempotency', `a message was accepted beside ${earlier.resultId}`);
+    const who = stateOf(before?.session);
+    if (who === 'assistant' && messages.some(({ role }) => role === 'user'))
+      this.#fault('desk', `a message was accepted in ${session.id}, which the assistant answers`);
+    const moved = this.#move(session, step, answer.version, 'attended');
+    if (moved === null) return;
+    if (remember) this.#remember(session.workspaceId, remember);
+    this.calls.amend(amends);
+    this.state.sessions.set(session.id, {
+      ...moved,
+      rows: [...moved.rows, ...messages],
+      attended: new Set([...moved.attended, answer.version]),
+    });
+    const turnId = activeTurnOf(session);
+    const turn = turnId === null ? undefined : this.state.turns.get(turnId);
+    if (stateOf(session) !== 'person' || who === 'person' || turn === undefined) return;
+    if (silences?.turnId !== turnId) this.#fault('desk', `${session.id} was taken, and ${turnId} is not silenced`);
+    const leaseUntilMs = Math.min(turn.leaseUntilMs, silences?.leaseUntilMs ?? Infinity);
+    this.state.turns.set(turn.turn.id, { ...turn, stop: 'taken', isSilenced: true, leaseUntilMs });
+  }
+
+  /** Whether a person's take has silenced the turn, so that a step of it stores nothing. */
+  #isSilent(turnId: string, answer: AppendResult): boolean {
+    const isSilenced = this.state.turns.get(turnId)?.isSilenced === true;
+    const isTold = typeof answer === 'object' && (answer as { stop: string }).stop === 'taken';
+    if (isSilenced !== isTold)
+      this.#fault('desk', `${turnId} is ${isSilenced ? '' : 'not '}silenced, and was told otherwise`);
+    return isSilenced;
   }
 
   /** A writer must own the turn for every write. */
@@ -371,6 +427,11 @@ export class Oracle {
     if (cutAt !== Infinity && cutAt > codePoints(whole))
       this.#fault('one writer', `${turn.id} is cut at ${cutAt} of ${codePoints(whole)}`);
     const text = whole.slice(0, indexAfter(whole, cutAt));
+    if (known.isSilenced && (text !== known.text || turn.stopReason !== 'taken'))
+      this.#fault(
+        'desk',
+        `${turn.id} was taken with ${JSON.stringify(known.text)}, and is ${turn.stopReason} with ${JSON.stringify(text)}`,
+      );
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
     // The process that seals a dead process's turn must obey its stop request; the owner may decide otherwise by its
     // own clock.
@@ -404,11 +465,12 @@ export class Oracle {
     for (const [key, { resultId }] of this.state.memories) if (resultId === turn.id) this.state.memories.delete(key);
     const state = this.#move(session, step, moved, 'withdrawn');
     if (state === null) return;
-    const gap = state.turnIds.at(-1) === turn.id ? 0 : turn.unasked ? 1 : 2;
+    const gap = state.rows.at(-1) === turn.id ? 0 : turn.unasked ? 1 : 2;
     this.state.sessions.set(session.id, {
       ...state,
       gaps: state.gaps + gap,
       turnIds: state.turnIds.filter((id) => id !== turn.id),
+      rows: state.rows.filter((row) => row !== turn.id),
     });
   }
 
@@ -451,15 +513,39 @@ export class Oracle {
   }
 
   /**
-   * Messages of a session that a model may be sent, without empty ones; a reply that continues after its tool calls
-   * were answered is one message.
+   * Messages of a session that a model may be sent, without empty ones; neighbours of the assistant are one message, as a
+   * reply that continues after its tool calls were answered.
    */
-  said({ greeting, turnIds }: SessionState): string[] {
-    const texts = greeting === null ? [] : [greeting];
-    for (const { turn, prompt, text } of turnIds.map((id) => this.state.turns.get(id)!)) {
-      if (turn.unasked) texts.push(texts.pop()! + text);
-      else texts.push(prompt, text);
+  said({ greeting, rows }: SessionState): string[] {
+    const texts: [role: 'user' | 'assistant', text: string][] = greeting === null ? [] : [['assistant', greeting]];
+    for (const row of rows) {
+      if (typeof row !== 'string') texts.push(...saidAtDesk(row));
+      else {
+        const { turn, prompt, text } = this.state.turns.get(row)!;
+        if (!turn.unasked) texts.push(['user', prompt]);
+        texts.push(['assistant', text]);
+      }
     }
-    return texts.filter((text) => text.trim() !== '');
+    const joined: string[] = [];
+    let last = '';
+    for (const [role, text] of texts.filter(([, each]) => each.trim() !== '')) {
+      if (role === 'assistant' && last === role) joined.push(joined.pop()! + text);
+      else joined.push(text);
+      last = role;
+    }
+    return joined;
   }
 }
+
+/** The message of the desk as a model is sent it. */
+function saidAtDesk({ role, content, by, attendance }: Message): ['user' | 'assistant', string][] {
+  if (role === 'user') return [['user', content]];
+  if (role === 'person') return [['assistant', `[${by!.name}] ${content}`]];
+  return [
+    ...(attendance?.left === undefined ? [] : [['user', `(${attendance.left} left the conversation.)`] as const]),
+    ...(attendance?.name == null ? [] : [['user', `(${attendance.name} joined the conversation.)`] as const]),
+  ] as ['user', string][];
+}
+
+/** The state of a session's attendance. */
+const stateOf = (session: Session | undefined): string => session?.attendance?.state ?? 'assistant';

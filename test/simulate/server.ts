@@ -28,6 +28,7 @@ interface Sending {
 /** Steps that cannot be told apart from a retry by their content: the server remembers their answers. */
 const writes: ReadonlySet<StepName> = new Set<StepName>([
   'saveSession',
+  'attendSession',
   'takeBudgets',
   'takeLimits',
   'countUsage',
@@ -133,6 +134,17 @@ function byServersClock(verb: StepName, args: readonly any[], now: number, sendi
           remember: remember(step.nowMs),
           leaseUntilMs: until(step.leaseUntilMs, step.nowMs),
           ...(step.asked && { asked: askedBy(step, until) }),
+          nowMs: now,
+        },
+      ];
+    case 'attendSession':
+      return [
+        {
+          ...step,
+          remember: remember(step.nowMs),
+          ...(step.silences && {
+            silences: { ...step.silences, leaseUntilMs: until(step.silences.leaseUntilMs, step.nowMs) },
+          }),
           nowMs: now,
         },
       ];

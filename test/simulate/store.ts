@@ -21,6 +21,7 @@ const kept: ReadonlySet<StepName> = new Set<StepName>([
     'withdrawTurn',
     'claimTurn',
     'takeOverTurn',
+    'attendSession',
   ] as const),
   ...(['takeBudgets', 'catalog.create', 'catalog.replace'] as const),
   // The answers that show a reply to readers.

@@ -135,6 +135,8 @@ export interface Seeds {
   /** Another, whose sessions last a few seconds; clients leave it alone until all has come to rest. */
   readonly briefId: string;
   readonly keys: readonly ClientKey[];
+  /** Cookies of the people of the desk; none in a run without a desk. */
+  readonly people: readonly string[];
   /** Null in a run without one. */
   readonly webhook: Webhook | null;
 }
