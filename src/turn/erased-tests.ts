@@ -1,5 +1,6 @@
 /** Removes what tests and runs of tests keep of erased sessions (contract 22), and runs with their sessions. */
 import type { Clock } from '../base/clock.ts';
+import { limits } from '../base/limits.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 import { resultsBegin, runKeyOf } from '../store/records/tests.ts';
 import type { Erasure, Origins, Page, Store, TestResult, TestRun } from '../store/store.ts';
@@ -14,13 +15,13 @@ export interface ErasedTestsParts {
 
 type RunName = Pick<TestRun, 'id' | 'workspaceId' | 'assistantId'>;
 
-/** The results of a run so far, in its order. */
+/** The results of a run so far, in its order: four million characters at most. */
 export async function resultsOf(catalog: Pick<Store['catalog'], 'list'>, run: RunName): Promise<TestResult[]> {
   const begin = resultsBegin(run);
   const results: TestResult[] = [];
   for (let after: string | null = begin; after !== null;) {
     const page: Page<TestResult> = await catalog.list('test_result', run.workspaceId, {
-      limit: readAtOnce,
+      limit: limits.listMax,
       after,
       order: 'asc',
     });
