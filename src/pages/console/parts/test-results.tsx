@@ -44,6 +44,8 @@ function OneResult({ of: { test_id: id, name, verdict, repeats }, assistant }: {
   );
 }
 
+const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+
 /** The repetitions: those that failed come first, and the first of them is open. */
 function Repeats({ of }: { of: readonly Repeat[] }) {
   const numbered = failuresFirst(of.map((one, index) => ({ ...one, number: index + 1 })));
@@ -53,6 +55,7 @@ function Repeats({ of }: { of: readonly Repeat[] }) {
         <details key={one.number} class="repeat" open={index === 0 && one.verdict !== 'passed'}>
           <summary>
             Repetition {one.number} <VerdictState of={one.verdict} />
+            {one.seconds !== null && <span class="note"> {tenths.format(one.seconds)} s</span>}
           </summary>
           <Steps of={one} />
         </details>
