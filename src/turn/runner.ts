@@ -510,9 +510,17 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     const { isSilenced = false } = counted;
     this.#terminal = terminalFor(isSilenced ? results.taken : result, counted, calls?.made ?? []);
     calls?.notifyResults();
+    if (isSilenced) await this.#learnStored();
     this.#allStored = !asStored && !isSilenced;
     if (heard !== null) this.log.release(heard.points);
     this.#send({ type: isSilenced ? 'silenced' : 'sealed', at: this.#now });
+  }
+
+  /** Shows readers the output that is stored although no answer said so, before the end of a turn that a take silenced. */
+  async #learnStored(): Promise<void> {
+    const { stored } = this.log;
+    const fate = await this.#parts.steps.fate(stored, () => false).catch(() => null);
+    if (fate !== null && fate !== 'unknown') this.log.commitUpTo(stored + codePoints(fate.text));
   }
 
   async #withdraw(): Promise<void> {

@@ -336,6 +336,9 @@ export class Answers {
       versions.some(({ finished }) => finished !== null && finished.fence.epoch > 1)
     )
       return true;
+    // The disk refused the end of the turn, and a person took the session before the next try.
+    if (data.code === 'api_error' && this.#alone && versions.some(({ turn }) => turn.stopReason === 'taken'))
+      return true;
     if (
       (data.code === 'assistant_unavailable' || data.code === 'api_error') &&
       this.#states.some(({ withdrawn }) => versions.some(({ turn }) => withdrawn.has(turn.id)))
