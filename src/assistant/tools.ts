@@ -167,8 +167,21 @@ export class AssistantTools implements TurnTools {
 }
 
 /**
- * The person of a conversation, as a tool learns of them: known by the backend that opened the session, or on the
- * public link only claimed (contract 13).
+ * The person of a conversation, as a tool learns of them: known by the backend that opened the session; on the public
+ * link only claimed, except for the fields that the site has signed (contract 13).
  */
-const personOf = ({ channel, visitor, metadata }: Session): Pick<ToolCallContext, 'visitor' | 'metadata' | 'claimed'> =>
-  isVisitorChannel(channel) ? { visitor: {}, metadata: {}, claimed: { visitor, metadata } } : { visitor, metadata };
+function personOf({
+  channel,
+  visitor,
+  metadata,
+  link,
+}: Session): Pick<ToolCallContext, 'visitor' | 'metadata' | 'claimed'> {
+  if (!isVisitorChannel(channel)) return { visitor, metadata };
+  const signed = (link?.signed && link.signedFields) || [];
+  const fields = Object.entries(visitor);
+  return {
+    visitor: Object.fromEntries(fields.filter(([name]) => signed.includes(name))),
+    metadata: {},
+    claimed: { visitor: Object.fromEntries(fields.filter(([name]) => !signed.includes(name))), metadata },
+  };
+}

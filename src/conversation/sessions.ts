@@ -38,7 +38,7 @@ export async function openSession(
   const cause = causeByPrincipal(principal, requestId);
   const use = useOf(principal, assistant, services);
   const { workspaceId, channel } = principal;
-  const link = use && linkOf(use, null);
+  const link = use && linkOf(use, null, Object.keys(principal.visitor?.signedFields ?? {}));
   let isTaken = use === undefined;
   const wanted = async (answering: AnsweringAssistant): Promise<NewSession> => {
     const visitor = visitorOf(body.visitor ?? {}, answering.visitorFields);

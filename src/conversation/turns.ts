@@ -14,6 +14,7 @@ import { terminalOf, TurnLog } from '../turn/log.ts';
 import type { Begun } from '../turn/ports.ts';
 import type { TurnRunner } from '../turn/runner.ts';
 import type { Idempotency } from './idempotency.ts';
+import { linkOf } from '../host/link-budget.ts';
 import { useOf } from './link.ts';
 import { causeByPrincipal, mayAnswer, type Principal } from './principal.ts';
 import { releaseBasis } from '../host/versions.ts';
@@ -145,6 +146,10 @@ export function wantedTurn(
   services: Services,
 ): WantedTurn {
   const cause = causeByPrincipal(principal, sent.requestId);
+  const use = useOf(principal, assistant, services);
+  const { record } = actor;
+  // A tool learns who the visitor is now: the site may have withdrawn its signature since the last message.
+  const session = use === undefined ? record : { ...record, link: linkOf(use, null, record.link?.signedFields) };
   return {
     message: sent.text,
     ...(sent.answers && {
@@ -154,7 +159,7 @@ export function wantedTurn(
     assistantRefusal: turnRefusal(actor.record, assistant, cause, services),
     takesSlot: principal.channel === 'api',
     keyId: keyOf(principal) ?? undefined,
-    use: useOf(principal, assistant, services),
+    use,
     remember: sent.remember,
     found: sent.found,
     turnId: sent.turnId,
@@ -163,7 +168,7 @@ export function wantedTurn(
     assistantVersion: answering.version?.number,
     recalls: answering.release?.recalls,
     release: releaseBasis(answering),
-    model: new AssistantModel(answering, actor.record, services, sent),
+    model: new AssistantModel(answering, session, services, sent),
     reports: new LoggedReports(sent.requestId, sent.sessionId, services),
     span:
       sent.span?.child({

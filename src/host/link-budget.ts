@@ -88,9 +88,17 @@ export function ceilingOf(ceilings: LinkSettings['limits'], name: LinkLimitName)
   return whole === null ? null : Math.max(least, Math.floor(whole / 2));
 }
 
-/** The visitor of a session, and its clock. */
-export const linkOf = ({ visitorId, isSigned }: VisitorUse, clock: LinkClock | null): SessionLink =>
-  isSigned ? { visitorId, clock, signed: true } : { visitorId, clock };
+/** The visitor of a session, and its clock. The fields that are signed are those with which the session was opened. */
+export const linkOf = (
+  { visitorId, isSigned }: VisitorUse,
+  clock: LinkClock | null,
+  signedFields: readonly string[] = [],
+): SessionLink => ({
+  visitorId,
+  clock,
+  ...(isSigned && { signed: true }),
+  ...(signedFields.length > 0 && { signedFields }),
+});
 
 /** The name of the slot of a visitor, who has one turn at a time (contract 9). */
 export const visitorSlot = (visitorId: string): string => `visitor/${visitorId}`;

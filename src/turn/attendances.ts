@@ -315,7 +315,7 @@ export class Attendances {
     const amends = taken && activeTurnId === null ? await declinedCalls(store, before, at) : null;
     if (amends !== null) delete session.pending;
     const admitted = use === undefined ? null : this.#admission(actor, use, at);
-    if (admitted !== null) session.link = linkOf(use!, admitted.clock);
+    if (admitted !== null) session.link = linkOf(use!, admitted.clock, session.link?.signedFields);
     const step: Unsealed<AttendSession> = {
       ...basis,
       session,

@@ -320,7 +320,7 @@ export class Sessions {
         const at = clock.now();
         const wanted = wantedAt(at);
         if (wanted === null) return null;
-        const link = linkOf(use, wanted.clock);
+        const link = linkOf(use, wanted.clock, actor.record.link?.signedFields);
         const moved = { ...actor.record, lastActivityAt: secondsOf(at), mark: this.options.mark(), link };
         const charged = await actor.charge(moved, wanted.asked, at);
         if (charged.outcome === 'limited')

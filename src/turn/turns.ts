@@ -407,7 +407,8 @@ export class Turns {
       wanted.speaker === undefined || next.call === undefined
         ? next
         : { ...next, call: { ...next.call, turnId: turn.id } };
-    const session: Session = admitted === null ? moved : { ...moved, link: linkOf(wanted.use!, admitted.clock) };
+    const session: Session =
+      admitted === null ? moved : { ...moved, link: linkOf(wanted.use!, admitted.clock, moved.link?.signedFields) };
     const step: Unsealed<BeginTurn> = {
       session,
       version: basis.version,

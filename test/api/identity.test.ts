@@ -154,14 +154,22 @@ async function tool(t: Test, house: House): Promise<void> {
   const secret = await makeSecret(house, assistant);
   const visit = await arrive(house, 'tooled', jwt(secret, { sub: 'ada', exp: soon(), visitor: { name: 'Ada' } }));
   const stranger = await Visit.to(house, 'tooled');
-  for (const each of [visit, stranger]) await each.say(await each.session(), '/call who {}');
-  t.match(
-    tool.reached.map(({ body }) => body.data),
-    [
-      { visitor: {}, visitor_verified: true, visitor_id: visit.id, claimed: { visitor: { name: 'Ada' } } },
-      { visitor: {}, visitor_verified: false, visitor_id: null },
-    ],
+  const typed = { name: 'Eve', order: '7' };
+  const sessions = [await visit.session({ visitor: typed }), await stranger.session({ visitor: typed })];
+  for (const text of ['/call who {}', '/call who {}']) await visit.say(sessions[0], text);
+  await stranger.say(sessions[1], '/call who {}');
+  const told = tool.reached.map(({ body: { data } }) => [data.visitor, data.visitor_verified, data.claimed]);
+  const signed = [{ name: 'Ada' }, true, { visitor: { order: '7' }, metadata: {} }];
+  t.strictSame(told, [signed, signed, [{}, false, { visitor: typed, metadata: {} }]]);
+  t.strictSame(
+    tool.reached.map(({ body }) => body.data.visitor_id),
+    [visit.id, visit.id, null],
   );
+  const path = `/workspaces/${house.workspaceId}/assistants/${assistant.id}/link/identity`;
+  await house.console(path, { method: 'DELETE' });
+  await visit.say(sessions[0], '/call who {}');
+  t.match(tool.reached.at(-1)!.body.data, { visitor_verified: false, claimed: { visitor: { name: 'Ada' } } });
+  t.strictSame(tool.reached.at(-1)!.body.data.visitor, {}, 'what the site no longer vouches for is claimed');
 }
 
 async function secrets(t: Test, house: House): Promise<void> {

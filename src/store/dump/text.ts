@@ -261,6 +261,7 @@ const session = record(
       Type.Object({
         visitorId: Name(),
         signed: Type.Optional(Type.Literal(true)),
+        signedFields: Type.Optional(Type.Array(Text())),
         clock: Nullable(
           Type.Object({
             untilMs: Millis(),

@@ -90,6 +90,8 @@ export interface SessionLink {
   readonly clock: LinkClock | null;
   /** The site has signed who the visitor is. Absent where it has not. */
   readonly signed?: true;
+  /** Names of the visitor's fields that the site has signed. Absent where it has signed none. */
+  readonly signedFields?: readonly string[];
 }
 
 /**
