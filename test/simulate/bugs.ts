@@ -74,53 +74,6 @@ function unsilenced({ silences: _, session, ...step }: AttendSession): AttendSes
 
 /** Made anew for each run, since some have state. */
 export const bugs: Readonly<Record<string, () => Bug>> = {
-  'a take silences no turn': () => ({
-    mode: 'shared',
-    breaks: ['desk'],
-    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [unsilenced(step)]) }),
-  }),
-  'a chat is admitted from an old read of who answers': () => ({
-    mode: 'shared',
-    breaks: ['desk'],
-    steps: inSteps({
-      beginTurn: async (next, [step]) => {
-        const stored = await next('session', [step.session.workspaceId, step.session.id]);
-        const session = { ...step.session, attendance: stored?.record.attendance };
-        return next('beginTurn', [
-          stored ? { ...step, session, version: stored.version, mark: stored.record.mark } : step,
-        ]);
-      },
-    }),
-  }),
-  'a message that was accepted is stored nowhere': () => ({
-    mode: 'embedded',
-    breaks: ['desk', 'presence'],
-    steps: inSteps({
-      attendSession: (next, [step]) =>
-        next('attendSession', [
-          {
-            ...step,
-            messages: step.messages.map((one: Message) => (one.role === 'user' ? { ...one, content: '' } : one)),
-          },
-        ]),
-    }),
-  }),
-  'a message that was accepted is not remembered under its key': () => ({
-    mode: 'shared',
-    breaks: ['desk', 'idempotency'],
-    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [{ ...step, remember: null }]) }),
-    forgets: 'attendSession',
-  }),
-  'a change of who answers has the number of the event before it': () => ({
-    mode: 'embedded',
-    breaks: ['desk'],
-    steps: inSteps({
-      attendSession: (next, [step]) =>
-        next('attendSession', [
-          { ...step, messages: step.messages.map((one: Message) => ({ ...one, sequence: one.sequence! - 1 })) },
-        ]),
-    }),
-  }),
   'a withdrawal leaves no trace in the history': () => ({
     mode: 'embedded',
     breaks: ['history'],
@@ -456,4 +409,51 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
       }),
     };
   },
+  'a take silences no turn': () => ({
+    mode: 'shared',
+    breaks: ['desk'],
+    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [unsilenced(step)]) }),
+  }),
+  'a chat is admitted from an old read of who answers': () => ({
+    mode: 'shared',
+    breaks: ['desk'],
+    steps: inSteps({
+      beginTurn: async (next, [step]) => {
+        const stored = await next('session', [step.session.workspaceId, step.session.id]);
+        const session = { ...step.session, attendance: stored?.record.attendance };
+        return next('beginTurn', [
+          stored ? { ...step, session, version: stored.version, mark: stored.record.mark } : step,
+        ]);
+      },
+    }),
+  }),
+  'a message that was accepted is stored nowhere': () => ({
+    mode: 'embedded',
+    breaks: ['desk', 'presence'],
+    steps: inSteps({
+      attendSession: (next, [step]) =>
+        next('attendSession', [
+          {
+            ...step,
+            messages: step.messages.map((one: Message) => (one.role === 'user' ? { ...one, content: '' } : one)),
+          },
+        ]),
+    }),
+  }),
+  'a message that was accepted is not remembered under its key': () => ({
+    mode: 'shared',
+    breaks: ['desk', 'idempotency'],
+    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [{ ...step, remember: null }]) }),
+    forgets: 'attendSession',
+  }),
+  'a change of who answers has the number of the event before it': () => ({
+    mode: 'embedded',
+    breaks: ['desk'],
+    steps: inSteps({
+      attendSession: (next, [step]) =>
+        next('attendSession', [
+          { ...step, messages: step.messages.map((one: Message) => ({ ...one, sequence: one.sequence! - 1 })) },
+        ]),
+    }),
+  }),
 };
