@@ -14,12 +14,12 @@ import {
   type ConnectionOptions,
   type PageOptions,
 } from './connection.ts';
-import { segment } from './console-client.ts';
+import { segment, type ConsoleAnswer } from './console-client.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
 import { withTestAdvice } from './required-tests.ts';
-import { registerRollouts } from './rollouts.ts';
+import { registerRollouts, withVersionAdvice } from './rollouts.ts';
 import { toolId } from './tools.ts';
-import { UsageFailure } from './exit.ts';
+import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, print, table, time } from './output.ts';
 
@@ -51,8 +51,8 @@ export function registerAssistants(program: Command, io: Io): void {
   addConnectionOptions(addCommand(assistants, 'versions', 'list the newest versions')).action(versions(io));
   addConnectionOptions(
     addCommand(assistants, 'changes', 'compare a version with another one')
-      .argument('<version>', 'its number')
-      .option('--from <version>', 'a number, or draft; default: the version before'),
+      .argument('<version>', 'its number, or draft')
+      .option('--from <version>', 'a number, or draft; default: the version before, and for the draft the current one'),
   ).action(versionChanges(io));
   addConnectionOptions(
     addCommand(assistants, 'rollback', 'make an earlier version current').option(
@@ -79,7 +79,7 @@ Examples:
   parley assistants update support --voice --voice-id rms
   parley assistants update support --temperature 0.2 --greeting "Hello! How can I help?"
   parley assistants publish support --note "Refunds within 30 days"
-  parley assistants changes support 4 --from draft
+  parley assistants changes support draft
   parley assistants rollback support
   parley assistants rollout support --version draft --percent 10 --halt-failed 5 --halt-after 50
   parley assistants promote support
@@ -181,13 +181,37 @@ const versionChanges =
   (io: Io) =>
   (selector: string, version: string, options: ConnectionOptions & { from?: string }): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
-      const path = `${await pathOf(connection, selector)}/versions/${segment(version)}/changes`;
-      connection.show(await connection.client.get<VersionChangesView>(path, { from: options.from }), ({ data }) =>
+      const { client } = connection;
+      const path = await pathOf(connection, selector);
+      const answer =
+        version === 'draft'
+          ? await draftChanges(client, path, options.from)
+          : await client.get<VersionChangesView>(`${path}/versions/${segment(version)}/changes`, {
+              from: options.from,
+            });
+      connection.show(answer, ({ data }) =>
         data.length === 0
           ? 'No differences.'
           : data.map((one) => `${one.path}: ${JSON.stringify(one.before)} -> ${JSON.stringify(one.after)}`).join('\n'),
       );
     });
+
+/** Changes from a version to the draft. The API compares a version with the draft only in the other direction. */
+async function draftChanges(
+  client: ConsoleConnection['client'],
+  path: string,
+  from: string | undefined,
+): Promise<ConsoleAnswer<VersionChangesView>> {
+  const number = from ?? (await client.get<ConsoleAssistantView>(path)).body.version;
+  if (number === null) throw new CommandFailure('The assistant has no version yet.');
+  const changes = `${path}/versions/${segment(String(number))}/changes`;
+  const { body: reverse } = await client.get<VersionChangesView>(changes, { from: 'draft' });
+  const body = {
+    ...reverse,
+    data: reverse.data.map(({ before, after, ...rest }) => ({ ...rest, before: after, after: before })),
+  };
+  return { body, text: JSON.stringify(body) };
+}
 
 const rollback =
   (io: Io) =>
@@ -196,9 +220,13 @@ const rollback =
     if (version !== undefined && !(Number.isInteger(version) && version > 0))
       throw new UsageFailure('--version must be the number of a version.');
     return inWorkspace(io, options, async (connection) => {
-      const answer = await connection.client.post<ConsoleAssistantView>(
-        `${await pathOf(connection, selector)}/rollback`,
-        version === undefined ? {} : { version },
+      const path = await pathOf(connection, selector);
+      const answer = await withVersionAdvice(
+        version === undefined
+          ? 'The assistant has no earlier version to go back to.'
+          : `The assistant has no version ${version}.`,
+        () =>
+          connection.client.post<ConsoleAssistantView>(`${path}/rollback`, version === undefined ? {} : { version }),
       );
       connection.show(
         answer,
@@ -227,10 +255,10 @@ async function toolsOf(
   return { tool_ids };
 }
 
-/** The hint that people do not get the change yet. */
+/** The hint that people do not get the draft yet. A change that is effective at once can leave an older edit in it. */
 const unpublished = ({ id, status, version, draft }: ConsoleAssistantView): string =>
   status === 'published' && draft.changed
-    ? ` People still get version ${version}: publish the change with \`parley assistants publish ${id}\`.`
+    ? ` The draft differs from version ${version}, which people get: publish it with \`parley assistants publish ${id}\`.`
     : '';
 
 const states = { draft: 'a draft', published: 'published', disabled: 'disabled' } as const;

@@ -94,7 +94,7 @@ export function operatorToken(options: ConnectionOptions, environment: Environme
         `The operator token in ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
       );
     throw new UsageFailure(
-      `No operator token. ${ask}, or run this where the server's data folder is (there is no ${file}).`,
+      `No operator token. ${ask}, or run this where the server's data folder is (there is no ${file}; the first start of a server writes it).`,
     );
   }
 }

@@ -135,7 +135,7 @@ const advice: Readonly<Record<string, string>> = {
   credential_id:
     "It is the id of a credential of this workspace, of the kind tool and for the origin of the tool's URL.",
   tool_ids: 'At most 16 tools of this workspace, with 64 functions that are on and have different names.',
-  events: `Each is one of ${webhookEvents.join(', ')}, once.`,
+  events: `The events are ${webhookEvents.join(', ')}. Name each once.`,
   webhooks: `A workspace has at most ${limits.webhooksMax} webhooks: delete one first.`,
   url: 'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   'model.provider': 'There are scripted, openai and anthropic; synthetic too where the server has PARLEY_SYNTHETIC=1.',

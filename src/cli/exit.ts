@@ -61,7 +61,7 @@ const neverSent = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREAC
 function connectionLine({ message, origin, cause }: ConnectionError): string {
   const code = (cause as { cause?: { code?: string } } | undefined)?.cause?.code;
   if (code === 'ECONNREFUSED')
-    return `Nothing listens at ${origin}. Start the server with \`parley serve\`, or name another with --url.`;
+    return `Nothing listens at ${origin}. Start the server with \`npm start\`, or name another with --url.`;
   if (code !== undefined && neverSent.has(code)) return `${origin} cannot be reached (${code}).`;
   return code === undefined ? message : message.replace(/\.$/, ` (${code}).`);
 }

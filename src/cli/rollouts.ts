@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ConsoleAssistantView, RolloutBody } from '../wire/wire.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
-import { UsageFailure } from './exit.ts';
+import { AdvisedFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { oneLine } from './output.ts';
 import { withTestAdvice } from './required-tests.ts';
@@ -15,6 +15,18 @@ interface RolloutOptions extends ConnectionOptions {
   readonly haltAfter?: string;
 }
 
+const noRollout = 'The assistant has no rollout. Begin one with `parley assistants rollout`.';
+
+/** Sends a request; `missing` replaces the API's sentence where the version that it needs does not exist. */
+export async function withVersionAdvice<T>(missing: string, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (!(error instanceof AdvisedFailure) || error.answer.code !== 'version_not_found') throw error;
+    throw new AdvisedFailure(missing, error.answer);
+  }
+}
+
 export function registerRollouts(assistants: Command, io: Io): void {
   addConnectionOptions(
     addCommand(assistants, 'rollout', 'give a version to a share of new sessions')
@@ -24,14 +36,26 @@ export function registerRollouts(assistants: Command, io: Io): void {
       .option('--halt-after <turns>', 'turns before that, at least 10'),
   ).action(rollout(io));
   addConnectionOptions(addCommand(assistants, 'promote', 'end a rollout: all new sessions get its version')).action(
-    change(io, 'rollout/promote', ({ version }) => `New sessions get version ${version}.`),
+    change(io, 'rollout/promote', noRollout, ({ version }) => `New sessions get version ${version}.`),
   );
   addConnectionOptions(addCommand(assistants, 'end', 'end a rollout and retire its version')).action(
-    change(io, 'rollout/end', ({ version }) => `The rollout has ended. New sessions get version ${version}.`),
+    change(
+      io,
+      'rollout/end',
+      noRollout,
+      ({ version }) => `The rollout has ended. New sessions get version ${version}.`,
+    ),
   );
   addConnectionOptions(
     addCommand(assistants, 'recall', 'move every open session to the current version at its next turn'),
-  ).action(change(io, 'recall', ({ version }) => `Every open session moves to version ${version} with its next turn.`));
+  ).action(
+    change(
+      io,
+      'recall',
+      'The assistant has no version yet.',
+      ({ version }) => `Every open session moves to version ${version} with its next turn.`,
+    ),
+  );
 }
 
 const rollout =
@@ -73,9 +97,10 @@ function whole(text: string, failure: string): number {
 }
 
 const change =
-  (io: Io, verb: string, said: (assistant: ConsoleAssistantView) => string) =>
+  (io: Io, verb: string, missing: string, said: (assistant: ConsoleAssistantView) => string) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const path = `${await pathOf(connection, selector)}/${verb}`;
-      connection.show(await connection.client.post<ConsoleAssistantView>(path), said);
+      const answer = await withVersionAdvice(missing, () => connection.client.post<ConsoleAssistantView>(path));
+      connection.show(answer, said);
     });

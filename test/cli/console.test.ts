@@ -353,7 +353,7 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
   );
   t.equal(
     await said('update', 'demo', '--temperature', '0.2', '--no-voice'),
-    `Changed the assistant "demo" (${assistant.id}). People still get version 1: publish the change with \`parley assistants publish ${assistant.id}\`.\n`,
+    `Changed the assistant "demo" (${assistant.id}). The draft differs from version 1, which people get: publish it with \`parley assistants publish ${assistant.id}\`.\n`,
   );
   t.strictSame(server.received.at(-1)!.body, { channels: { voice: false }, model: { temperature: 0.2 } });
   await said('update', 'demo', '--voice-id', 'rms');

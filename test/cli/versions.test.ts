@@ -1,6 +1,7 @@
 /** `parley assistants versions`, `changes`, `rollback`, `rollout`, `promote`, `end` and `recall` (contract 20). */
+import type { ServerResponse } from 'node:http';
 import t from 'tap';
-import { consoleAssistant, fakeServer, list, run, workspace } from './support.ts';
+import { consoleAssistant, fail, fakeServer, list, run, workspace } from './support.ts';
 
 const one = `/console/api/workspaces/${workspace.id}/assistants/${consoleAssistant.id}`;
 const version = {
@@ -23,6 +24,7 @@ const data = [{ path: 'model.temperature', before: null, after: 0.2 }];
 t.test('versions are listed, compared and rolled back to', async (t) => {
   const server = await fakeServer(t, {
     'GET /console/api/workspaces': () => list(workspace),
+    [`GET ${one}`]: () => ({ ...consoleAssistant, version: 2 }),
     [`GET ${one}/versions`]: () => list(version, first),
     [`GET ${one}/versions/2/changes`]: () => ({ object: 'version_changes', data }),
     [`POST ${one}/rollback`]: () => consoleAssistant,
@@ -41,6 +43,12 @@ t.test('versions are listed, compared and rolled back to', async (t) => {
   t.equal(await said('changes', consoleAssistant.id, '2'), 'model.temperature: null -> 0.2\n');
   await said('changes', consoleAssistant.id, '2', '--from', 'draft');
   t.strictSame(server.received.at(-1)!.query, { from: 'draft' });
+  t.equal(await said('changes', consoleAssistant.id, 'draft', '--from', '2'), 'model.temperature: 0.2 -> null\n');
+  t.strictSame(server.received.at(-1)!.query, { from: 'draft' }, 'the draft is compared in the other direction');
+  t.strictSame(JSON.parse(await said('changes', consoleAssistant.id, 'draft', '--json')), {
+    object: 'version_changes',
+    data: [{ path: 'model.temperature', before: 0.2, after: null }],
+  });
   const rolled = `New sessions of "demo" (${consoleAssistant.id}) get version 1.\n`;
   t.equal(await said('rollback', consoleAssistant.id), rolled);
   t.strictSame(server.received.at(-1)!.body, {});
@@ -81,4 +89,31 @@ t.test('a version is rolled out, promoted, ended and recalled', async (t) => {
     ['--version', '2', '--percent', '10', '--halt-failed', '5'],
   ])
     t.match(await run_('rollout', id, ...wrong), { code: 2 }, wrong.join(' '));
+});
+
+t.test('a command without the version that it needs says which one is missing', async (t) => {
+  const missing = (_request: unknown, response: ServerResponse) =>
+    fail(response, 404, 'not_found', 'version_not_found', 'No such version of the assistant.');
+  const server = await fakeServer(t, {
+    'GET /console/api/workspaces': () => list(workspace),
+    [`GET ${one}`]: () => ({ ...consoleAssistant, version: null }),
+    [`POST ${one}/rollback`]: missing,
+    [`POST ${one}/rollout/promote`]: missing,
+    [`POST ${one}/rollout/end`]: missing,
+    [`POST ${one}/recall`]: missing,
+  });
+  const noRollout = 'The assistant has no rollout. Begin one with `parley assistants rollout`.';
+  for (const [verb, line, ...rest] of [
+    ['rollback', 'The assistant has no earlier version to go back to.'],
+    ['rollback', 'The assistant has no version 9.', '--version', '9'],
+    ['promote', noRollout],
+    ['end', noRollout],
+    ['recall', 'The assistant has no version yet.'],
+  ] as const) {
+    const { code, stderr } = await run(['assistants', verb, consoleAssistant.id, ...rest], { env: server.env });
+    t.equal(code, 1);
+    t.ok(stderr.startsWith(`parley: ${line} (version_not_found`), stderr);
+  }
+  const { code, stderr } = await run(['assistants', 'changes', consoleAssistant.id, 'draft'], { env: server.env });
+  t.strictSame([code, stderr], [1, 'parley: The assistant has no version yet.\n']);
 });

@@ -129,7 +129,7 @@ t.test('a refusal says what to do', async (t) => {
       fail(response, 422, 'invalid_request', 'invalid_request', `The field \`${field}\` is not valid.`);
   for (const [field, advice] of [
     ['webhooks', 'A workspace has at most 5 webhooks: delete one first.'],
-    ['events', `Each is one of ${types.join(', ')}, once.`],
+    ['events', `The events are ${types.join(', ')}. Name each once.`],
   ] as const) {
     const { env } = await fakeServer(t, { ...workspaces, [`POST ${base}`]: refusal(field) });
     const { code, stderr } = await run(['webhooks', 'create', webhook.url, '--event', 'turn.began'], { env });
