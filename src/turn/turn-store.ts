@@ -179,7 +179,9 @@ export class StoredTurnSteps implements TurnSteps {
   step(from: number, calls: readonly ToolCall[], amends?: AmendedMessage): Promise<AppendResult> {
     const { store } = this.#parts;
     const { fence, span } = this.#begun;
-    return tracedStep(span, 'step', store, store.turns.step({ fence, from, calls, amends, ...this.#place }));
+    const stepped = store.turns.step({ fence, from, calls, amends, ...this.#place });
+    // A step without calls stores nothing: it asks whether the turn still runs here.
+    return calls.length === 0 ? stepped : tracedStep(span, 'step', store, stepped);
   }
 
   /** Sends one step at a time: positions that are released meanwhile wait for the next. */

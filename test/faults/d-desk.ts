@@ -239,10 +239,11 @@ async function visit(trial: Trial, scene: Scene, story: Story): Promise<void> {
   }
 }
 
-/** Sends a message under a key until it has its answer. */
+/** Sends a message under a key until it has its answer; now and then the client has lost it, and sends it again. */
 function send(trial: Trial, scene: Scene, { id }: Story, text: string): Promise<Sent> {
   const tries: string[] = [];
   const beganAt = performance.now();
+  let losses = trial.random.chance(0.3) ? 1 : 0;
   return insist(trial, scene, async (house) => {
     const chat = new Listener(
       { url: house.url, key: scene.key },
@@ -258,6 +259,7 @@ function send(trial: Trial, scene: Scene, { id }: Story, text: string): Promise<
     tries.push(
       `${sentMs}–${endMs} ms at ${port}: ${chat.status} ${chat.turnId} ${chat.code ?? chat.error ?? chat.ending}`,
     );
+    if (chat.status === 200 && losses-- > 0) return null;
     if (chat.status === 200 && chat.turnId !== '') return { text, turnId: chat.turnId, messageId: null, tries };
     const [accepted] = eventsOf(chat.text);
     if (chat.status === 200 && accepted !== undefined)

@@ -183,6 +183,7 @@ class Page {
     ]);
     if (language !== this.#language) return;
     const draft = this.#view?.draft;
+    const focused = document.activeElement?.id ?? '';
     root.lang = language;
     root.dir = directionOf(language);
     this.#view?.quiet();
@@ -202,7 +203,11 @@ class Page {
     view.fields?.prefill(this.#prefilled);
     view.fields?.settle(this.#signedFields);
     document.body.replaceChildren(view.element);
-    if (draft !== undefined) view.draft = draft;
+    if (draft !== undefined) {
+      view.draft = draft;
+      // A person who is typing continues in the same field.
+      document.getElementById(focused)?.focus({ preventScroll: true });
+    }
     view.changed();
   }
 

@@ -283,6 +283,7 @@ export class View {
       form.hidden =
         begun || status === 'busy' || status === 'over' || link.status === 'closed' || this.fields!.isSettled;
     this.#empty.hidden = messages.length > 0 || status !== 'idle' || form?.hidden === false || link.status === 'closed';
+    this.#scroller.element.ariaBusy = String(status === 'loading');
     this.composer.busy = status === 'busy';
     this.composer.element.hidden = isOver;
     this.#renew.hidden = !begun && status !== 'busy';
