@@ -167,7 +167,7 @@ async function byScript(t: Test, sites: Sites): Promise<void> {
     await frame.locator('#message').fill('What Ada typed');
     await identify(page, null);
     await until(page.frames()[1]!, `!document.body.innerText.includes('Ada')`);
-    // What is stored goes once the code of identities has come.
+    // The frame forgets its session once the code of identities has come.
     for (const one of page.frames()) await until(one, `!JSON.stringify({ ...localStorage }).includes('ses_')`);
     t.notMatch(await storedBy(page), 'ses_', 'a sign-out forgets');
     t.equal(await (await frameOf(page)).locator('#message').inputValue(), '');
