@@ -57,6 +57,8 @@ export class Memory implements Memories {
       if (this.#newest !== this.#own) this.changed();
       else if (parsed(oldValue ?? '')?.pending && !parsed(newValue ?? '')?.pending) this.arrived();
     });
+    // A page that is loaded again may not have heard of another tab's change yet.
+    addEventListener('pagehide', () => void (this.#own !== null && this.#newest !== this.#own && this.changed()));
   }
 
   read(isOthers = false): Remembered | null {
