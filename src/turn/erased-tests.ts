@@ -1,12 +1,11 @@
 /** Removes what tests and runs of tests keep of erased sessions (contract 22), and runs with their sessions. */
 import type { Clock } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 import { resultsBegin, runKeyOf } from '../store/records/tests.ts';
-import type { Erasure, Origins, Page, Store, TestResult, TestRun } from '../store/store.ts';
+import type { Erasure, Origins, Store, TestResult, TestRun } from '../store/store.ts';
 
-/** Records that are read at a time: each may have 256 KiB. */
-const readAtOnce = 10;
+/** Each of these records may have 256 KiB. */
+const few = { limit: 10 };
 
 export interface ErasedTestsParts {
   readonly store: Store;
@@ -17,18 +16,9 @@ type RunName = Pick<TestRun, 'id' | 'workspaceId' | 'assistantId'>;
 
 /** The results of a run so far, in its order: four million characters at most. */
 export async function resultsOf(catalog: Pick<Store['catalog'], 'list'>, run: RunName): Promise<TestResult[]> {
-  const begin = resultsBegin(run);
   const results: TestResult[] = [];
-  for (let after: string | null = begin; after !== null;) {
-    const page: Page<TestResult> = await catalog.list('test_result', run.workspaceId, {
-      limit: limits.listMax,
-      after,
-      order: 'asc',
-    });
-    const own = page.items.filter((result) => result.id.startsWith(begin));
-    results.push(...own);
-    after = own.length < page.items.length ? null : page.next;
-  }
+  for await (const result of recordsOf(catalog, 'test_result', run.workspaceId, { begin: resultsBegin(run) }))
+    results.push(result);
   return results;
 }
 
@@ -71,17 +61,12 @@ export async function eraseTests(
     await removeSessionsOf(results, parts);
     for (const { id } of results) await erasures.eraseRecord(erasure, 'test_result', id);
   };
-  for await (const { id, fromSessionId, fromVisitorId } of recordsOf(
-    catalog,
-    'assistant_test',
-    workspaceId,
-    readAtOnce,
-  )) {
+  for await (const { id, fromSessionId, fromVisitorId } of recordsOf(catalog, 'assistant_test', workspaceId, few)) {
     check();
     if (isNamed(erasure, { sessionIds: [fromSessionId ?? ''], visitorIds: [fromVisitorId ?? ''] }))
       await erasures.eraseRecord(erasure, 'assistant_test', id);
   }
-  for await (const run of recordsOf(catalog, 'test_run', workspaceId, readAtOnce)) {
+  for await (const run of recordsOf(catalog, 'test_run', workspaceId, few)) {
     check();
     if (!isNamed(erasure, run.origins)) continue;
     // A process that plays the run stores nothing more once its row is gone.
@@ -89,7 +74,7 @@ export async function eraseTests(
     await remove(await resultsOf(catalog, run));
   }
   if (!wasCut) return;
-  for await (const result of recordsOf(catalog, 'test_result', workspaceId, readAtOnce))
+  for await (const result of recordsOf(catalog, 'test_result', workspaceId, few))
     if ((await catalog.read('test_run', workspaceId, runKeyOf(result))) === null) await remove([result]);
 }
 

@@ -65,19 +65,20 @@ export interface Catalog {
 }
 
 /**
- * All records of a kind in a workspace, in order of creation; `workspaceId` is ignored for workspaces. `limit`: records
- * that are read at a time.
+ * The records of a kind in a workspace, in order of creation, all or those whose ids begin with `begin`; `workspaceId`
+ * is ignored for workspaces. `limit`: records that are read at a time.
  */
 export async function* recordsOf<K extends CatalogKind>(
   catalog: Pick<Catalog, 'list'>,
   kind: K,
   workspaceId: string,
-  limit: number = limits.listMax,
+  { limit = limits.listMax, begin = '' }: { readonly limit?: number; readonly begin?: string } = {},
 ): AsyncGenerator<CatalogRecords[K]> {
-  for (let after: string | null = null; ;) {
+  for (let after: string | null = begin || null; ;) {
     const page: Page<CatalogRecords[K]> = await catalog.list(kind, workspaceId, { limit, after, order: 'asc' });
-    yield* page.items;
-    if (page.next === null) return;
+    const wanted = page.items.filter(({ id }) => id.startsWith(begin));
+    yield* wanted;
+    if (page.next === null || wanted.length < page.items.length) return;
     after = page.next;
     // An embedded store answers within the turn of the event loop; other work runs between pages.
     await new Promise<void>((resolve) => atTurnEnd(resolve));
