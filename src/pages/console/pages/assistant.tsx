@@ -1,7 +1,7 @@
 /** An assistant: its form in sections, what may be done with it, and a talk with it, also while it is a draft. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from '../api.ts';
-import { changeInLists, refresh, useList, useRead } from '../data.ts';
+import { changeInLists, useList, useRead } from '../data.ts';
 import { may } from '../may.ts';
 import {
   faultySection,
@@ -24,7 +24,7 @@ import { ReleaseBar } from '../parts/release-bar.tsx';
 import { useTabs } from '../parts/tabs.ts';
 import { Trial } from '../parts/trial.tsx';
 import { useDraft } from '../parts/use-draft.ts';
-import { NotPermitted, Unread } from '../parts/missing.tsx';
+import { NotPermitted, UnreadAssistant } from '../parts/missing.tsx';
 import type { ApiFailure } from '../api.ts';
 import { apiWorkspace, go, inWorkspace, segments, setQuery } from '../route.ts';
 import type { Assistant, Credential, Tool } from '../types.ts';
@@ -36,15 +36,7 @@ export default function AssistantPage() {
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(isNew ? null : path);
   if (isNew && !may('assistants.write')) return <NotPermitted />;
-  if (!isNew && assistant === undefined)
-    return (
-      <Unread
-        what="assistant"
-        list={[inWorkspace('assistants'), 'Assistants']}
-        failure={failure}
-        again={() => void refresh(path)}
-      />
-    );
+  if (!isNew && assistant === undefined) return <UnreadAssistant path={path} failure={failure} />;
   return <Editor key={id} assistant={assistant ?? null} path={path} />;
 }
 

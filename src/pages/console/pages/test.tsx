@@ -1,8 +1,9 @@
 /** One test of an assistant: its form, and how it did last. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { ask, type ApiFailure } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { may } from '../may.ts';
+import { useAskBeforeLeave } from '../parts/ask-before-leave.ts';
 import { ConfirmDialog } from '../parts/dialog.tsx';
 import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head } from '../parts/head.tsx';
@@ -111,11 +112,7 @@ function useTestDraft({ assistant, test, path }: Options) {
   const [busy, setBusy] = useState(false);
   const draft = edited ?? saved;
   const dirty = edited !== null && JSON.stringify(edited) !== JSON.stringify(saved);
-  useEffect(() => {
-    const leave = (event: BeforeUnloadEvent) => dirty && event.preventDefault();
-    addEventListener('beforeunload', leave);
-    return () => removeEventListener('beforeunload', leave);
-  }, [dirty]);
+  useAskBeforeLeave(dirty);
   /** Resolves with the stored test; null if it was refused. */
   const save = async (): Promise<AssistantTest | null> => {
     setBusy(true);

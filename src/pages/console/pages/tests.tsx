@@ -1,11 +1,11 @@
 /** The tests of an assistant with their last results, and its runs. */
 import { useState } from 'preact/hooks';
-import { refresh, useRead } from '../data.ts';
+import { useRead } from '../data.ts';
 import { count, plural } from '../format.ts';
 import { may } from '../may.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
-import { Unread } from '../parts/missing.tsx';
+import { UnreadAssistant } from '../parts/missing.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
 import { ReplayDialog, RunDialog } from '../parts/run-acts.tsx';
 import { VerdictState } from '../parts/test-results.tsx';
@@ -26,15 +26,7 @@ export default function Tests() {
   const runs = useRuns(path, idleMs);
   const results = useLastResults(path, tests.items, runs.items);
   const [asking, setAsking] = useState<'run' | 'replay' | null>(null);
-  if (assistant === undefined)
-    return (
-      <Unread
-        what="assistant"
-        list={[inWorkspace('assistants'), 'Assistants']}
-        failure={failure}
-        again={() => void refresh(path)}
-      />
-    );
+  if (assistant === undefined) return <UnreadAssistant path={path} failure={failure} />;
   const { name } = assistant;
   const mayWrite = may('assistants.write');
   const options = { assistant, path, close: () => setAsking(null) };

@@ -6,7 +6,7 @@ import { count, plural } from '../format.ts';
 import { may } from '../may.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Head, State } from '../parts/head.tsx';
-import { Unread } from '../parts/missing.tsx';
+import { UnreadAssistant } from '../parts/missing.tsx';
 import { draftComparison, versionPage, versionTones } from '../parts/release.ts';
 import { RecallDialog, RolloutDialog, RolloutPanel } from '../parts/rollout.tsx';
 import { Rows, type Column } from '../parts/rows.tsx';
@@ -29,15 +29,7 @@ export default function Versions() {
       }),
     [path],
   );
-  if (assistant === undefined)
-    return (
-      <Unread
-        what="assistant"
-        list={[inWorkspace('assistants'), 'Assistants']}
-        failure={failure}
-        again={() => void refresh(path)}
-      />
-    );
+  if (assistant === undefined) return <UnreadAssistant path={path} failure={failure} />;
   const { name, version, draft, candidate } = assistant;
   const options = { assistant, path, close: () => setAsking(null), done: list.again };
   const mayWrite = may('assistants.write') && version !== null;

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ApiFailure } from '../api.ts';
 import { drawnFor } from '../person.ts';
+import { refresh } from '../data.ts';
 import { inWorkspace, pathOf, workspaceId } from '../route.ts';
 import { Empty } from './empty.tsx';
 import { Failure } from './failure.tsx';
@@ -78,3 +79,18 @@ export function Unread({ what, list, failure, again }: UnreadOptions) {
     </>
   );
 }
+
+interface UnreadAssistantOptions {
+  /** The assistant's, in the API. */
+  readonly path: string;
+  readonly failure: ApiFailure | null;
+}
+
+export const UnreadAssistant = ({ path, failure }: UnreadAssistantOptions) => (
+  <Unread
+    what="assistant"
+    list={[inWorkspace('assistants'), 'Assistants']}
+    failure={failure}
+    again={() => void refresh(path)}
+  />
+);

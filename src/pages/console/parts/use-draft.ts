@@ -4,6 +4,7 @@ import { ask, type ApiFailure } from '../api.ts';
 import { put } from '../data.ts';
 import { apiWorkspace, go, inWorkspace } from '../route.ts';
 import type { Assistant } from '../types.ts';
+import { useAskBeforeLeave } from './ask-before-leave.ts';
 import { bodyOf, draftOf, emptyDraft, forget, keep, readKept, type AssistantDraft } from './assistant-draft.ts';
 import { changedFields, isDirty, merged, type Edit, type Merge } from './draft-merge.ts';
 import { caught } from './failure.tsx';
@@ -37,12 +38,7 @@ export function useDraft(assistant: Assistant | null, path: string) {
   }, [assistant]);
   // Before the next frame: a reload right after a key was pressed loses nothing.
   useLayoutEffect(() => (dirty ? keep(place, edit) : forget(place)), [edit, dirty]);
-  useEffect(() => {
-    // Unsaved changes are kept for a reload; leaving the site asks for confirmation.
-    const leave = (event: BeforeUnloadEvent) => dirty && event.preventDefault();
-    addEventListener('beforeunload', leave);
-    return () => removeEventListener('beforeunload', leave);
-  }, [dirty]);
+  useAskBeforeLeave(dirty);
   useEffect(() => void (dirty || setOthers(null)), [dirty]);
 
   const stored = (now: Assistant) => {
