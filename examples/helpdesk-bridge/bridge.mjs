@@ -54,7 +54,7 @@ async function run(task, id) {
 /** The helpdesk's conversation of a session; one that was never at the desk gets none. */
 async function conversationOf({ id, attendance, visitor, visitor_verified }) {
   if (attendance.state !== 'assistant') {
-    // What a visitor says of themselves must not lead to the contact of another person.
+    // An unverified visitor could name the address of another person, whose contact this would become.
     const email = visitor_verified ? visitor.email : undefined;
     await inbox('POST', '/contacts', { source_id: id, name: String(visitor.name ?? 'Visitor'), email });
   }

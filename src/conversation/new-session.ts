@@ -9,7 +9,7 @@ import type { Services } from './services.ts';
 export const releaseMoved = `The versions of the assistant changed ${limits.decisionAttemptsMax} times in a row. Repeat the request.`;
 
 /** The version of a new session of an answering assistant; null for a draft. */
-const sessionVersion = (answering: AnsweringAssistant): SessionVersion | null =>
+const versionOfNewSession = (answering: AnsweringAssistant): SessionVersion | null =>
   answering.version === undefined
     ? null
     : {
@@ -31,7 +31,7 @@ export async function createOnVersion(
   const id = host.sessions.newId();
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
     const answering = await host.versions.ofNew(assistant.record, visitorId ?? id);
-    const creating = host.sessions.create(await wanted(answering), sessionVersion(answering), id);
+    const creating = host.sessions.create(await wanted(answering), versionOfNewSession(answering), id);
     const made = await creating.catch((error: unknown) => {
       if (error instanceof ReleaseMoved) return null;
       throw error;

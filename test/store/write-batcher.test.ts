@@ -394,7 +394,7 @@ t.test(
   },
 );
 
-t.test('a row that most decisions read is read from the engine once, also where there is none', async (t) => {
+t.test('a row that is read often comes from the engine once, and so does its absence', async (t) => {
   const engine = new HeldEngine();
   const batcher = new WriteBatcher(engine);
   await batcher.open();
