@@ -1,5 +1,6 @@
 /** Every experiment, in the order of the promises. */
 import type { Experiment } from './experiment.ts';
+import { rolloutsSurvive } from './a1-rollouts.ts';
 import { survivesItsProcess } from './a3-runs.ts';
 import { heardIsStored } from './c1-heard.ts';
 import { killedWhileSpeaking } from './c2-killed.ts';
@@ -76,5 +77,6 @@ export const experiments: readonly Experiment[] = [
   endsInTime,
   eventForEachEnd,
   ...deskExperiments(),
+  rolloutsSurvive,
   survivesItsProcess,
 ];
