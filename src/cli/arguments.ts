@@ -13,10 +13,27 @@ export const wholeNumber =
     return number;
   };
 
-export function decimal(text: string): number {
-  const number = text.trim() === '' ? NaN : Number(text);
-  if (!Number.isFinite(number)) throw new InvalidArgumentError('It must be a number.');
-  return number;
+/** A parser of numbers within bounds. */
+export const decimal =
+  (least: number, most: number) =>
+  (text: string): number => {
+    const number = text.trim() === '' ? NaN : Number(text);
+    if (!(number >= least && number <= most))
+      throw new InvalidArgumentError(`It must be a number from ${least} to ${most}.`);
+    return number;
+  };
+
+/** Reads the number of a version. */
+export function versionNumber(text: string): number {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a version.');
+  return Number(text);
+}
+
+/** Reads the number of a version, or `draft`. */
+export function versionOrDraft(text: string): number | 'draft' {
+  if (text === 'draft') return text;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a version, or draft.');
+  return Number(text);
 }
 
 /** Gathers a flag that may be given several times. */

@@ -55,7 +55,7 @@ export const assistantFlags = (command: Command): Command =>
     )
     .option('--system-prompt <text>', 'the instructions for the model, before the conversation')
     .option('--system-prompt-file <file>', 'the same from a file; - reads stdin')
-    .option('--temperature <number>', '0 to 2', decimal)
+    .option('--temperature <number>', '0 to 2', decimal(0, 2))
     .option('--output-tokens-max <number>', 'tokens of one reply', wholeNumber(1, 1_000_000))
     .addOption(new Option('--reasoning <mode>', "whether the model's reasoning is shown").choices(['hidden', 'shown']))
     .option('--voice', 'turn voice on')

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { limits } from '../base/limits.ts';
 import type { List } from '../client/types.ts';
 import type { ConsoleAssistantView, VersionChangesView, VersionView } from '../wire/wire.ts';
+import { versionNumber, versionOrDraft } from './arguments.ts';
 import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
 import {
   addConnectionOptions,
@@ -22,6 +23,8 @@ import { toolId } from './tools.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, print, table, time } from './output.ts';
+
+type Version = ReturnType<typeof versionOrDraft>;
 
 export function registerAssistants(program: Command, io: Io): void {
   const assistants = program.command('assistants').description('assistants: create, change, publish, disable');
@@ -51,13 +54,18 @@ export function registerAssistants(program: Command, io: Io): void {
   addConnectionOptions(addCommand(assistants, 'versions', 'list the newest versions')).action(versions(io));
   addConnectionOptions(
     addCommand(assistants, 'changes', 'compare a version with another one')
-      .argument('<version>', 'its number, or draft')
-      .option('--from <version>', 'a number, or draft; default: the version before, and for the draft the current one'),
+      .argument('<version>', 'its number, or draft', versionOrDraft)
+      .option(
+        '--from <version>',
+        'a number, or draft; default: the version before, and for the draft the current one',
+        versionOrDraft,
+      ),
   ).action(versionChanges(io));
   addConnectionOptions(
     addCommand(assistants, 'rollback', 'make an earlier version current').option(
       '--version <number>',
       'default: the one that was current before',
+      versionNumber,
     ),
   ).action(rollback(io));
   registerRollouts(assistants, io);
@@ -179,14 +187,14 @@ const versions =
 
 const versionChanges =
   (io: Io) =>
-  (selector: string, version: string, options: ConnectionOptions & { from?: string }): Promise<void> =>
+  (selector: string, version: Version, options: ConnectionOptions & { from?: Version }): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const { client } = connection;
       const path = await pathOf(connection, selector);
       const answer =
         version === 'draft'
           ? await draftChanges(client, path, options.from)
-          : await client.get<VersionChangesView>(`${path}/versions/${segment(version)}/changes`, {
+          : await client.get<VersionChangesView>(`${path}/versions/${version}/changes`, {
               from: options.from,
             });
       connection.show(answer, ({ data }) =>
@@ -200,11 +208,11 @@ const versionChanges =
 async function draftChanges(
   client: ConsoleConnection['client'],
   path: string,
-  from: string | undefined,
+  from: Version | undefined,
 ): Promise<ConsoleAnswer<VersionChangesView>> {
   const number = from ?? (await client.get<ConsoleAssistantView>(path)).body.version;
   if (number === null) throw new CommandFailure('The assistant has no version yet.');
-  const changes = `${path}/versions/${segment(String(number))}/changes`;
+  const changes = `${path}/versions/${number}/changes`;
   const { body: reverse } = await client.get<VersionChangesView>(changes, { from: 'draft' });
   const body = {
     ...reverse,
@@ -215,11 +223,9 @@ async function draftChanges(
 
 const rollback =
   (io: Io) =>
-  (selector: string, options: ConnectionOptions & { version?: string }): Promise<void> => {
-    const version = options.version === undefined ? undefined : Number(options.version);
-    if (version !== undefined && !(Number.isInteger(version) && version > 0))
-      throw new UsageFailure('--version must be the number of a version.');
-    return inWorkspace(io, options, async (connection) => {
+  (selector: string, options: ConnectionOptions & { version?: number }): Promise<void> =>
+    inWorkspace(io, options, async (connection) => {
+      const { version } = options;
       const path = await pathOf(connection, selector);
       const answer = await withVersionAdvice(
         version === undefined
@@ -234,7 +240,6 @@ const rollback =
           `New sessions of "${oneLine(assistant.name)}" (${assistant.id}) get version ${assistant.version}.`,
       );
     });
-  };
 
 const remove =
   (io: Io) =>

@@ -1,6 +1,8 @@
 /** `parley assistants rollout`, `promote`, `end` and `recall` */
 import type { Command } from 'commander';
 import type { ConsoleAssistantView, RolloutBody } from '../wire/wire.ts';
+import { limits } from '../base/limits.ts';
+import { versionOrDraft, wholeNumber } from './arguments.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { AdvisedFailure, UsageFailure } from './exit.ts';
@@ -9,10 +11,10 @@ import { oneLine } from './output.ts';
 import { withTestAdvice } from './required-tests.ts';
 
 interface RolloutOptions extends ConnectionOptions {
-  readonly version: string;
-  readonly percent: string;
-  readonly haltFailed?: string;
-  readonly haltAfter?: string;
+  readonly version: RolloutBody['version'];
+  readonly percent: number;
+  readonly haltFailed?: number;
+  readonly haltAfter?: number;
 }
 
 const noRollout = 'The assistant has no rollout. Begin one with `parley assistants rollout`.';
@@ -30,10 +32,10 @@ export async function withVersionAdvice<T>(missing: string, send: () => Promise<
 export function registerRollouts(assistants: Command, io: Io): void {
   addConnectionOptions(
     addCommand(assistants, 'rollout', 'give a version to a share of new sessions')
-      .requiredOption('--version <version>', 'its number, or draft: it becomes a version first')
-      .requiredOption('--percent <percent>', 'the share, from 1 to 99')
-      .option('--halt-failed <percent>', 'halt the rollout when more of its turns have failed')
-      .option('--halt-after <turns>', 'turns before that, at least 10'),
+      .requiredOption('--version <version>', 'its number, or draft: it becomes a version first', versionOrDraft)
+      .requiredOption('--percent <percent>', 'the share, from 1 to 99', wholeNumber(1, 99))
+      .option('--halt-failed <percent>', 'halt the rollout when more of its turns have failed', wholeNumber(1, 100))
+      .option('--halt-after <turns>', 'turns before that, at least 10', wholeNumber(10, limits.versionNumberMax)),
   ).action(rollout(io));
   addConnectionOptions(addCommand(assistants, 'promote', 'end a rollout: all new sessions get its version')).action(
     change(io, 'rollout/promote', noRollout, ({ version }) => `New sessions get version ${version}.`),
@@ -80,20 +82,10 @@ function bodyOf({ version, percent, haltFailed, haltAfter }: RolloutOptions): Ro
   if ((haltFailed === undefined) !== (haltAfter === undefined))
     throw new UsageFailure('--halt-failed and --halt-after belong together: --halt-failed 5 --halt-after 50.');
   return {
-    version: version === 'draft' ? version : whole(version, '--version must be the number of a version, or draft.'),
-    percent: whole(percent, '--percent must be a whole number from 1 to 99.'),
-    ...(haltFailed !== undefined && {
-      halt: {
-        failed_percent: whole(haltFailed, '--halt-failed must be a whole number from 1 to 100.'),
-        after_turns: whole(haltAfter!, '--halt-after must be a whole number of turns, at least 10.'),
-      },
-    }),
+    version,
+    percent,
+    ...(haltFailed !== undefined && { halt: { failed_percent: haltFailed, after_turns: haltAfter! } }),
   };
-}
-
-function whole(text: string, failure: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageFailure(failure);
-  return Number(text);
 }
 
 const change =

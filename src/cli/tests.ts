@@ -1,9 +1,9 @@
 /** `parley tests` (contract 21) */
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import { limits } from '../base/limits.ts';
 import type { List } from '../client/types.ts';
 import type { CreateTestBody, TestRunView, TestView } from '../wire/wire.ts';
-import { gather, wholeNumber } from './arguments.ts';
+import { gather, versionOrDraft, wholeNumber } from './arguments.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
 import {
   addConnectionOptions,
@@ -80,12 +80,6 @@ const addPlayOptions = (command: Command): Command =>
   addConnectionOptions(
     command.option('--version <version>', 'a number, or draft: as it is now', versionOrDraft, 'draft'),
   );
-
-function versionOrDraft(text: string): number | 'draft' {
-  if (text === 'draft') return text;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a version, or draft.');
-  return Number(text);
-}
 
 const list =
   (io: Io) =>

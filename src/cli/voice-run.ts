@@ -119,7 +119,6 @@ async function readStdin({ stdin }: Io): Promise<string> {
 const advice: Readonly<Record<string, string>> = {
   text: 'The text has no letter or digit to speak.',
   voice: 'The assistant has no such voice: see `parley voices`.',
-  speed: 'The speed must be from 0.5 to 2.',
 };
 
 function withAdvice(error: unknown): unknown {

@@ -28,7 +28,7 @@ export function registerVoice(program: Command, io: Io): void {
       ]),
     )
     .option('--voice <id>', "one of `parley voices` (default: the assistant's)")
-    .option('--speed <factor>', '0.5 to 2 (default: 1)', decimal)
+    .option('--speed <factor>', '0.5 to 2 (default: 1)', decimal(0.5, 2))
     .option('--out <file>', 'the output file (default: stdout; if stdout is a terminal, the speech is played)')
     .addHelpText('after', speakExamples)
     .action(async (words: string[], options: SpeakOptions) =>

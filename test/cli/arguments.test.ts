@@ -1,5 +1,14 @@
 import t from 'tap';
-import { decimal, gather, moment, pairs, visitorField, wholeNumber } from '../../src/cli/arguments.ts';
+import {
+  decimal,
+  gather,
+  moment,
+  pairs,
+  versionNumber,
+  versionOrDraft,
+  visitorField,
+  wholeNumber,
+} from '../../src/cli/arguments.ts';
 
 t.test('whole numbers keep their bounds', async (t) => {
   const parse = wholeNumber(1, 100);
@@ -7,9 +16,16 @@ t.test('whole numbers keep their bounds', async (t) => {
   t.equal(parse('100'), 100);
   for (const text of ['0', '101', '-1', '1.5', '1e1', '', ' 1', 'x'])
     t.throws(() => parse(text), { message: 'It must be a whole number from 1 to 100.' }, text);
-  t.equal(decimal('0.7'), 0.7);
-  for (const text of ['', ' ', 'x', 'Infinity'])
-    t.throws(() => decimal(text), { message: 'It must be a number.' }, text);
+  const share = decimal(0, 2);
+  t.equal(share('0.7'), 0.7);
+  for (const text of ['', ' ', 'x', 'Infinity', '-0.1', '2.1'])
+    t.throws(() => share(text), { message: 'It must be a number from 0 to 2.' }, text);
+  t.equal(versionNumber('12'), 12);
+  t.equal(versionOrDraft('draft'), 'draft');
+  for (const text of ['', '0', '1.5', 'x', '1234567890']) {
+    t.throws(() => versionNumber(text), { message: 'It must be the number of a version.' }, text);
+    t.throws(() => versionOrDraft(text), { message: 'It must be the number of a version, or draft.' }, text);
+  }
 });
 
 t.test('a moment is a span, a date or Unix seconds', async (t) => {

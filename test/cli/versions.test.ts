@@ -89,6 +89,14 @@ t.test('a version is rolled out, promoted, ended and recalled', async (t) => {
     ['--version', '2', '--percent', '10', '--halt-failed', '5'],
   ])
     t.match(await run_('rollout', id, ...wrong), { code: 2 }, wrong.join(' '));
+  const share = ['--version', '2', '--percent', '10'];
+  for (const [range, ...wrong] of [
+    ['from 1 to 99', '--version', '2', '--percent', '0'],
+    ['from 1 to 99', '--version', '2', '--percent', '100'],
+    ['from 1 to 100', ...share, '--halt-failed', '500', '--halt-after', '50'],
+    ['from 10 to 999999999', ...share, '--halt-failed', '5', '--halt-after', '3'],
+  ])
+    t.match((await run_('rollout', id, ...wrong)).stderr, `It must be a whole number ${range}.`, wrong.join(' '));
 });
 
 t.test('a command without the version that it needs says which one is missing', async (t) => {
