@@ -85,7 +85,7 @@ export const runMachine = setup({
   initial: 'queued',
   states: {
     queued: {
-      description: 'Waits for the runs before it.',
+      description: 'The run starts when the earlier runs have ended.',
       on: {
         begin: { target: 'running', actions: ['count', 'begun'] },
         advance: { actions: 'unchanged' },

@@ -73,7 +73,7 @@ function Progress({ of: run }: { of: TestRunWithResults }) {
   const { done, of } = progress;
   const counted = replay ? '' : verdictCounts(results as readonly TestResult[]);
   const words: Readonly<Record<TestRunWithResults['status'], string>> = {
-    queued: 'It waits for the runs before it.',
+    queued: 'It starts when the earlier runs have ended.',
     running: `${count(done)} of ${count(of)} done${counted && `: ${counted}`}.`,
     passed: replay ? 'All conversations were played.' : `All ${plural(of, 'test')} passed.`,
     failed: replay ? 'A provider failed: some replies are missing.' : `${counted}.`,
