@@ -7,6 +7,6 @@ export const addCommand = (parent: Command, name: string, description: string): 
   parent.command(name).description(description).argument('<assistant>', 'id or name');
 
 export async function pathOf({ client, workspace }: ConsoleConnection, selector: string): Promise<string> {
-  const id = await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector);
+  const id = await client.idOf(workspace, 'assistants', selector);
   return `${workspace}/assistants/${segment(id)}`;
 }

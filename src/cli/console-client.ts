@@ -4,9 +4,11 @@ import { realClock } from '../client/clock.ts';
 import type { ParleyError } from '../client/failure.ts';
 import { failureOf, parseJson, sendAttempt, strange } from '../client/http.ts';
 import { limits } from '../base/limits.ts';
+import { aliasPattern, slugPattern } from '../base/text.ts';
 import { webhookEvents } from '../base/webhook-events.ts';
 import type { WorkspaceView } from '../wire/wire.ts';
 import { AdvisedFailure, CommandFailure, UsageFailure } from './exit.ts';
+import { oneLine } from './output.ts';
 
 /** An answer as its JSON and as the text that it came in; both empty for 204. */
 export interface ConsoleAnswer<T> {
@@ -72,7 +74,7 @@ export class ConsoleClient {
     const named = workspaces.filter((workspace) => workspace.name === (selector ?? 'default'));
     if (named.length === 1) return named[0]!.id;
     if (named.length > 1) throw ambiguous('workspaces', named);
-    if (selector !== undefined) throw new CommandFailure(`No workspace is called "${selector}".`);
+    if (selector !== undefined) throw noneCalled('workspaces', selector);
     throw new UsageFailure(
       workspaces.length === 0
         ? 'There is no workspace yet. Create one with `parley workspaces create NAME`.'
@@ -80,13 +82,13 @@ export class ConsoleClient {
     );
   }
 
-  /** The id of the item that `selector` names by id or by name. */
-  async idOf(path: string, prefix: string, noun: string, selector: string): Promise<string> {
-    if (selector.startsWith(`${prefix}_`)) return selector;
+  /** The id of the item of a collection that `selector` names by id or by name. */
+  async idOf(parent: string, collection: Collection, selector: string): Promise<string> {
+    if (selector.startsWith(`${collections[collection].prefix}_`)) return selector;
     const named: Named[] = [];
-    for await (const item of this.all<Named>(path)) if (item.name === selector) named.push(item);
-    if (named.length > 1) throw ambiguous(`${noun}s`, named);
-    if (named.length === 0) throw new CommandFailure(`No ${noun} is called "${selector}".`);
+    for await (const item of this.all<Named>(`${parent}/${collection}`)) if (item.name === selector) named.push(item);
+    if (named.length > 1) throw ambiguous(collection, named);
+    if (named.length === 0) throw noneCalled(collection, selector);
     return named[0]!.id;
   }
 
@@ -111,15 +113,48 @@ export class ConsoleClient {
       const failure = answer.response.ok ? null : failureOf(answer, text);
       throw failure === null
         ? new CommandFailure(strange(answer).message)
-        : new AdvisedFailure(adviceFor(failure), failure);
+        : new AdvisedFailure(adviceFor(failure, path, body), failure);
     } finally {
       answer.close();
     }
   }
 }
 
-/** An explanation by field: the API's sentence is the same for all. */
-const advice: Readonly<Record<string, string>> = {
+/** The collections of the console's paths: the noun of an item, the prefix of its id, and the command that lists them. */
+const collections = {
+  workspaces: { noun: 'workspace', prefix: 'wks', list: 'parley workspaces list' },
+  assistants: { noun: 'assistant', prefix: 'asst', list: 'parley assistants list' },
+  tests: { noun: 'test', prefix: 'tst', list: 'parley tests list ASSISTANT' },
+  'test-runs': { noun: 'run', prefix: 'run', list: 'parley tests runs ASSISTANT' },
+  tools: { noun: 'tool', prefix: 'tool', list: 'parley tools list' },
+  credentials: { noun: 'credential', prefix: 'crd', list: 'parley credentials list' },
+  keys: { noun: 'key', prefix: 'key', list: 'parley keys list' },
+  webhooks: { noun: 'webhook', prefix: 'whk', list: 'parley webhooks list' },
+  deliveries: { noun: 'delivery', prefix: 'dlv', list: 'parley webhooks deliveries WEBHOOK' },
+  sessions: { noun: 'session', prefix: 'ses', list: 'parley sessions list' },
+} as const;
+
+export type Collection = keyof typeof collections;
+
+const noneCalled = (collection: Collection, name: string): CommandFailure => {
+  const { noun, list } = collections[collection];
+  return new CommandFailure(`No ${noun} is called "${oneLine(name)}". List them with \`${list}\`.`);
+};
+
+/** The sentence for an item of the path that does not exist: the one that the code names, else the innermost. */
+function absenceIn(path: string, code: string | null): string | null {
+  const parts = path.split('?')[0]!.split('/').slice(1);
+  for (let at = parts.length - (parts.length % 2) - 2; at >= 0; at -= 2) {
+    if (!Object.hasOwn(collections, parts[at]!)) continue;
+    const { noun, list } = collections[parts[at] as Collection];
+    if (code === 'route_not_found' || code === `${noun}_not_found`)
+      return `There is no ${noun} ${oneLine(decodeURIComponent(parts[at + 1]!))}. List them with \`${list}\`.`;
+  }
+  return null;
+}
+
+/** An explanation by field, or by the value that was sent: the API's sentence is the same for all. */
+const advice: Readonly<Record<string, string | ((value: unknown) => string)>> = {
   base_url:
     'It begins with https:// and has no user name, query or fragment. An address of this machine or of a private network may begin with http:// too, and for it the server needs PARLEY_ALLOW_PRIVATE_PROVIDERS=1.',
   functions:
@@ -128,8 +163,14 @@ const advice: Readonly<Record<string, string>> = {
   id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
   api_key:
     "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
-  'link.slug':
-    'It has 1 to 64 of a-z, 0-9 and -, and belongs to one assistant of the installation: another may have it.',
+  alias: (alias) =>
+    typeof alias === 'string' && aliasPattern.test(alias)
+      ? 'Another assistant of the workspace has this alias: choose another one.'
+      : 'An alias has 1 to 60 of a-z, 0-9, full stops, _ and -.',
+  'link.slug': (slug) =>
+    typeof slug === 'string' && slugPattern.test(slug)
+      ? 'Another assistant of the installation has this slug: choose another one.'
+      : 'A slug has 1 to 64 of a-z, 0-9 and -.',
   'link.origins': 'An origin is https://HOST[:PORT], https://*.HOST, http://localhost[:PORT] or *.',
   kind: 'Only an mcp tool has a list to refresh, only an http tool a secret, and a client tool is run by its caller.',
   credential_id:
@@ -144,12 +185,18 @@ const advice: Readonly<Record<string, string>> = {
 };
 
 /** The failure's sentence, for the person at this terminal. */
-function adviceFor({ status, code, message, field }: ParleyError): string {
+function adviceFor({ status, code, message, field }: ParleyError, path: string, body: unknown): string {
   if (status === 401)
     return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
-  if (code === 'route_not_found') return 'No such workspace, key, credential, tool, test, run, webhook or delivery.';
-  return field !== null && Object.hasOwn(advice, field) ? `${message} ${advice[field]}` : message;
+  if (status === 404) return absenceIn(path, code) ?? message;
+  if (field === null || !Object.hasOwn(advice, field)) return message;
+  const words = advice[field]!;
+  return `${message} ${typeof words === 'string' ? words : words(valueAt(body, field))}`;
 }
+
+/** The value of a field of the body, by its path. */
+const valueAt = (body: unknown, field: string): unknown =>
+  field.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown> | null)?.[name], body);
 
 const ambiguous = (nouns: string, items: readonly Named[]): UsageFailure =>
   new UsageFailure(

@@ -7,6 +7,7 @@ import { segment, type ConsoleAnswer } from './console-client.ts';
 import { AdvisedFailure } from './exit.ts';
 import { oneLine } from './output.ts';
 
+type Verb = 'take' | 'return' | 'release' | 'reply';
 type Connection = Pick<ConsoleConnection, 'client' | 'workspace'>;
 
 export const returned = 'The assistant answers again.';
@@ -19,7 +20,7 @@ export const step = (
   path: string,
   verb: 'take' | 'return' | 'release',
 ): Promise<ConsoleAnswer<Session>> =>
-  explained(connection, path, () => connection.client.post<Session>(`${path}/${verb}`));
+  explained(connection, path, verb, () => connection.client.post<Session>(`${path}/${verb}`));
 
 /** Attempts to send one message, which share a key: a message whose answer was lost is stored once. */
 const sendAttempts = 3;
@@ -28,7 +29,7 @@ const sendAgainMs = 1000;
 export function sendText(connection: Connection, id: string, text: string): Promise<ConsoleAnswer<Message>> {
   const path = sessionPath(connection, id);
   const key = newIdempotencyKey();
-  return explained(connection, path, async () => {
+  return explained(connection, path, 'reply', async () => {
     for (let attempt = 1; ; attempt++) {
       try {
         return await connection.client.postOnce<Message>(`${path}/messages`, { text }, key);
@@ -41,7 +42,7 @@ export function sendText(connection: Connection, id: string, text: string): Prom
 }
 
 /** Says in plain words why a step was refused: 409 `session_taken` does not name who has the session. */
-async function explained<T>({ client }: Connection, path: string, act: () => Promise<T>): Promise<T> {
+async function explained<T>({ client }: Connection, path: string, verb: Verb, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {
@@ -53,10 +54,15 @@ async function explained<T>({ client }: Connection, path: string, act: () => Pro
     const { body } = await client.get<Session>(path);
     const name = body.attendance.person?.name;
     throw new AdvisedFailure(
-      name === undefined
-        ? `Nobody has this conversation. Take it with \`parley desk take ${body.id}\`.`
-        : `${oneLine(name)} has this conversation.`,
+      name === undefined ? nobodyHas(body, verb) : `${oneLine(name)} has this conversation.`,
       answer,
     );
   }
+}
+
+/** The sentence for a step that somebody must have the session for: what it would bring about may be so already. */
+function nobodyHas({ id, attendance: { state } }: Session, verb: Verb): string {
+  if (state === 'waiting' && verb === 'release') return `Nobody has this conversation. ${released}`;
+  if (state === 'assistant' && verb === 'return') return 'Nobody has this conversation: the assistant answers.';
+  return `Nobody has this conversation. Take it first with \`parley desk take ${id}\`.`;
 }

@@ -118,8 +118,7 @@ async function assistantIds(
 ): Promise<string[] | undefined> {
   if (selectors === undefined) return undefined;
   const ids: string[] = [];
-  for (const selector of selectors)
-    ids.push(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector));
+  for (const selector of selectors) ids.push(await client.idOf(workspace, 'assistants', selector));
   return ids;
 }
 
@@ -127,7 +126,7 @@ const rotate =
   (io: Io) =>
   (selector: string, options: RotateOptions): Promise<void> =>
     inWorkspace(io, options, async ({ client, workspace, show }) => {
-      const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
+      const id = await client.idOf(workspace, 'keys', selector);
       const made = await client.post<CreatedKeyView>(`${workspace}/keys/${segment(id)}/rotate`, {
         overlap_seconds: options.overlap,
       });
@@ -145,7 +144,7 @@ const revoke =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async ({ client, workspace, show }) => {
-      const id = await client.idOf(`${workspace}/keys`, 'key', 'key', selector);
+      const id = await client.idOf(workspace, 'keys', selector);
       show(
         await client.post<KeyView>(`${workspace}/keys/${segment(id)}/revoke`),
         (key) => `Revoked the key "${oneLine(key.name)}" (${key.id}).`,

@@ -3,8 +3,8 @@ import type { Command } from 'commander';
 import { limits } from '../base/limits.ts';
 import type { ConsoleAssistantView, LinkStatusView } from '../wire/wire.ts';
 import { gather, wholeNumber } from './arguments.ts';
-import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
-import { segment } from './console-client.ts';
+import { addCommand, pathOf } from './assistant-path.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, time } from './output.ts';
 import { linkLimitNames, type LinkLimitName } from '../base/link-limits.ts';
@@ -48,19 +48,12 @@ export function registerLink(program: Command, io: Io): void {
   addConnectionOptions(addCommand(link, 'off', 'turn link and widget off; the slug stays its own')).action(off(io));
 }
 
-const addCommand = (parent: Command, name: string, description: string): Command =>
-  parent.command(name).description(description).argument('<assistant>', 'id or name');
-
 const examples = `
 Examples:
   parley link create demo --slug hello
   parley link create demo --slug hello --widget --origin https://shop.example
   parley link show demo
   parley link off demo`;
-
-async function pathOf({ client, workspace }: ConsoleConnection, selector: string): Promise<string> {
-  return `${workspace}/assistants/${segment(await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', selector))}`;
-}
 
 const create =
   (io: Io) =>
@@ -103,9 +96,10 @@ const show =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
-      connection.show(
-        await connection.client.get<LinkStatusView>(`${await pathOf(connection, selector)}/link`),
-        render,
+      const path = await pathOf(connection, selector);
+      const { body: assistant } = await connection.client.get<ConsoleAssistantView>(path);
+      connection.show(await connection.client.get<LinkStatusView>(`${path}/link`), (status) =>
+        render(assistant, status),
       );
     });
 
@@ -119,12 +113,17 @@ const off =
       connection.show(answer, (assistant) => `The link and the widget of "${oneLine(assistant.name)}" are off.`);
     });
 
-const render = (status: LinkStatusView): string =>
+const render = ({ channels, link }: ConsoleAssistantView, status: LinkStatusView): string =>
   fields([
+    ['link', channels.link ? 'on' : 'off'],
     ['address', status.url ?? ''],
+    ['widget', channels.widget ? `on, ${sites(link?.origins ?? [])}` : 'off'],
     ['snippet', status.snippet ?? ''],
     ['day', `${status.day}, until ${time(status.resets_at)}`],
     ['minutes used', String(status.minutes_used)],
     ['visitors present', String(status.visitors_present)],
     ...Object.entries(status.refused).map(([name, count]): [string, string] => [`refused by ${name}`, String(count)]),
   ]);
+
+const sites = (origins: readonly string[]): string =>
+  origins.length === 0 ? 'but for no site: name one with `parley link create --origin`' : `for ${origins.join(', ')}`;

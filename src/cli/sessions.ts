@@ -18,7 +18,7 @@ import { segment } from './console-client.ts';
 import { addErase } from './erasing.ts';
 import type { Io } from './io.ts';
 import { renderEvent, renderMessage } from './message-view.ts';
-import { fields, oneLine, print, table, time } from './output.ts';
+import { fields, note, oneLine, print, table, time } from './output.ts';
 
 interface ListOptions extends ConnectionOptions, PageOptions {
   readonly assistant?: string;
@@ -73,7 +73,12 @@ interface FollowOptions extends ConnectionOptions {
 const follow =
   (io: Io) =>
   (id: string, options: FollowOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ workspace }) => {
+    inWorkspace(io, options, async ({ client, workspace }) => {
+      const { body: session } = await client.get<Session>(`${workspace}/sessions/${segment(id)}`);
+      if (options.after === undefined && !options.json) {
+        const state = session.status === 'open' ? 'Waiting for its next event.' : `It has ${session.status}.`;
+        note(io, `Session ${session.id}: ${state} Add --after 0 to print all events from the first.`);
+      }
       const url = `${serverUrl(options, io.env)}/console/api${workspace}`;
       const parley = new Parley({ url, key: operatorToken(options, io.env) });
       const events = parley.sessions.events(id, { after: options.after ?? null });
@@ -86,8 +91,7 @@ const list =
   (options: ListOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const { client, workspace } = connection;
-      const assistant_id =
-        options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
+      const assistant_id = options.assistant && (await client.idOf(workspace, 'assistants', options.assistant));
       const query = { ...pageQuery(options), assistant_id, status: options.status };
       connection.show(await client.get<List<Session>>(`${workspace}/sessions`, query), renderList);
     });

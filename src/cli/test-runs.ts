@@ -59,7 +59,7 @@ export const replay =
     });
 
 export const testId = ({ client }: ConsoleConnection, path: string, selector: string): Promise<string> =>
-  client.idOf(`${path}/tests`, 'tst', 'test', selector);
+  client.idOf(path, 'tests', selector);
 
 /** A reporter expects the file where the workflow says, which may be a folder that nothing has made yet. */
 async function makeFolder(file: string): Promise<void> {
@@ -123,7 +123,7 @@ function endText(run: Run): string {
 }
 
 function progressLine(run: Run | null): string {
-  if (run === null || run.status === 'queued') return 'Waits for the runs before it.';
+  if (run === null || run.status === 'queued') return 'Queued: the run starts when the earlier runs have ended.';
   const { done, of } = run.progress;
   const failed = testsOf(run).filter(({ verdict }) => verdict !== 'passed').length;
   const noun = run.replay ? 'conversation' : 'test';

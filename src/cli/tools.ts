@@ -171,7 +171,7 @@ Examples:
 
 /** The id of the tool that `selector` names by id or by name. */
 export const toolId = ({ client, workspace }: ConsoleConnection, selector: string): Promise<string> =>
-  client.idOf(`${workspace}/tools`, 'tool', 'tool', selector);
+  client.idOf(workspace, 'tools', selector);
 
 const pathOf = async (connection: ConsoleConnection, selector: string): Promise<string> =>
   `${connection.workspace}/tools/${segment(await toolId(connection, selector))}`;

@@ -40,8 +40,7 @@ const usage =
       const now = secondsOf(clock.now());
       const when = (flag: string, text: string | undefined) =>
         text === undefined ? undefined : moment(flag, text, now, true);
-      const assistant_id =
-        options.assistant && (await client.idOf(`${workspace}/assistants`, 'asst', 'assistant', options.assistant));
+      const assistant_id = options.assistant && (await client.idOf(workspace, 'assistants', options.assistant));
       const query = {
         start: when('--start', options.start),
         end: when('--end', options.end),

@@ -35,7 +35,10 @@ t.test('a command uses the named workspace, else the only one, else default', as
   known = [second, named];
   t.equal(await reached(), named.id);
   t.equal(await reached('--workspace', 'second'), second.id);
-  t.equal(await reached('--workspace', 'third'), '1 parley: No workspace is called "third".\n');
+  t.equal(
+    await reached('--workspace', 'third'),
+    '1 parley: No workspace is called "third". List them with `parley workspaces list`.\n',
+  );
   known = [second, second];
   t.equal(await reached(), '2 parley: There are several workspaces; choose one with --workspace.\n');
   t.match(await reached('--workspace', 'second'), '2 parley: Several workspaces are called "second"');
@@ -58,7 +61,8 @@ t.test("failures: the API's message with code and request id, or its JSON; exit 
   t.strictSame(await run(['sessions', 'show', 'gone'], { env }), {
     code: 1,
     stdout: '',
-    stderr: 'parley: No such session. (session_not_found, request req_test)\n',
+    stderr:
+      'parley: There is no session gone. List them with `parley sessions list`. (session_not_found, request req_test)\n',
   });
   t.strictSame(await run(['sessions', 'show', 'gone', '--json'], { env }), {
     code: 1,

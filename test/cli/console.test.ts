@@ -1,4 +1,5 @@
 /** Commands on workspaces, keys, assistants, sessions and usage, against a server of the test's own. */
+import type { ServerResponse } from 'node:http';
 import t from 'tap';
 import {
   assistant,
@@ -97,7 +98,7 @@ t.test('keys revoke, by name over all pages', async (t) => {
   t.strictSame(await run(['keys', 'revoke', 'none'], { env: server.env }), {
     code: 1,
     stdout: '',
-    stderr: 'parley: No key is called "none".\n',
+    stderr: 'parley: No key is called "none". List them with `parley keys list`.\n',
   });
 });
 
@@ -322,11 +323,42 @@ t.test('a refusal that is the same for all comes with what to do about it', asyn
     code: 1,
     stderr: 'parley: The field `constructor` is wrong. (invalid_request, request req_test)\n',
   });
-  t.match(await said('credentials', 'delete', 'none'), {
-    code: 1,
-    stderr:
-      'parley: No such workspace, key, credential, tool, test, run, webhook or delivery. (route_not_found, request req_test)\n',
+});
+
+t.test('an id that does not exist is named with its kind and the command that lists the others', async (t) => {
+  const gone = (code: string) => (_: unknown, response: ServerResponse) =>
+    fail(response, 404, 'not_found', code, 'No.');
+  const one = `${inWorkspace}/assistants/${id('asst', 'z')}`;
+  const server = await fakeServer(t, {
+    ...workspaceRoutes,
+    [`GET ${inWorkspace}/assistants`]: () => list(),
+    [`GET ${inWorkspace}/sessions/ses_x`]: gone('session_not_found'),
+    [`GET ${one}`]: gone('assistant_not_found'),
+    [`GET ${one}/test-runs/run_x`]: gone('assistant_not_found'),
   });
+  const asst = id('asst', 'z');
+  const sentences: Readonly<Record<string, string>> = {
+    'credentials delete crd_x': 'There is no credential crd_x. List them with `parley credentials list`.',
+    'credentials test crd_x': 'There is no credential crd_x. List them with `parley credentials list`.',
+    'keys revoke key_x': 'There is no key key_x. List them with `parley keys list`.',
+    'tools show tool_x': 'There is no tool tool_x. List them with `parley tools list`.',
+    'webhooks deliveries whk_x': 'There is no webhook whk_x. List them with `parley webhooks list`.',
+    'webhooks retry whk_x dlv_x': 'There is no delivery dlv_x. List them with `parley webhooks deliveries WEBHOOK`.',
+    'sessions show ses_x': 'There is no session ses_x. List them with `parley sessions list`.',
+    'sessions follow ses_x': 'There is no session ses_x. List them with `parley sessions list`.',
+    'keys list --workspace wks_x': 'There is no workspace wks_x. List them with `parley workspaces list`.',
+    [`assistants show ${asst}`]: `There is no assistant ${asst}. List them with \`parley assistants list\`.`,
+    [`tests show ${asst} run_x`]: `There is no assistant ${asst}. List them with \`parley assistants list\`.`,
+    [`tests cancel ${asst} run_x`]: 'There is no run run_x. List them with `parley tests runs ASSISTANT`.',
+    [`tests show ${asst} tst_x`]: 'There is no test tst_x. List them with `parley tests list ASSISTANT`.',
+    'assistants show nobody': 'No assistant is called "nobody". List them with `parley assistants list`.',
+    'keys list --workspace nobody': 'No workspace is called "nobody". List them with `parley workspaces list`.',
+  };
+  for (const [line, sentence] of Object.entries(sentences)) {
+    const { code, stderr } = await run(line.split(' '), { env: server.env });
+    t.equal(code, 1, line);
+    t.equal(stderr.replace(/ \(.*\)\n$/, '').trim(), `parley: ${sentence}`, line);
+  }
 });
 
 t.test('assistants: create, update, change of state, delete', async (t) => {
@@ -436,8 +468,10 @@ t.test('sessions follow prints the events of a session until it ends, over a cut
     events.map(([number, name, data]) => `event: ${name}\nid: ${number}\ndata: ${JSON.stringify(data)}\n\n`).join('');
   const message = { role: 'user', content: 'Hello', status: 'completed', created_at: 1767225600 };
   const turn_id = id('turn', 'a');
+  let status = 'open';
   const server = await fakeServer(t, {
     ...workspaceRoutes,
+    [`GET ${inWorkspace}/sessions/${session.id}`]: () => ({ ...session, status }),
     [`GET ${inWorkspace}/sessions/${session.id}/events`]: ({ query }, response) =>
       void response
         .writeHead(200, { 'content-type': 'text/event-stream' })
@@ -449,6 +483,7 @@ t.test('sessions follow prints the events of a session until it ends, over a cut
   });
   const { env } = server;
   const followed = await run(['sessions', 'follow', session.id, '--after', '0'], { env });
+  t.equal(followed.stderr, '');
   t.equal(
     followed.stdout,
     `2026-01-01 00:00:00Z  user\n  Hello\nturn ${turn_id} started\nturn ${turn_id} completed\nsession ended\n`,
@@ -465,6 +500,12 @@ t.test('sessions follow prints the events of a session until it ends, over a cut
       { number: 4, type: 'session.ended', status: 'ended' },
     ],
   );
+  t.equal(json.stderr, '');
+  const noted = async (): Promise<string> => (await run(['sessions', 'follow', session.id], { env })).stderr;
+  const advice = 'Add --after 0 to print all events from the first.\n';
+  t.equal(await noted(), `Session ${session.id}: Waiting for its next event. ${advice}`);
+  status = 'expired';
+  t.equal(await noted(), `Session ${session.id}: It has expired. ${advice}`);
 });
 
 t.test('an erasure prints its receipt', async (t) => {

@@ -109,17 +109,23 @@ t.test('a script sends its lines, and the conversation stays its own', async (t)
 
 t.test('a refusal names who has the conversation, or says that nobody has', async (t) => {
   const sessionId = await open();
-  for (const args of [
-    ['reply', sessionId, 'Hi'],
-    ['return', sessionId],
-    ['release', sessionId],
-  ]) {
-    const { code, stderr } = await desk(...args);
-    t.equal(code, 1);
-    t.match(
-      stderr,
-      `parley: Nobody has this conversation. Take it with \`parley desk take ${sessionId}\`. (session_taken`,
-    );
+  const first = `Nobody has this conversation. Take it first with \`parley desk take ${sessionId}\`.`;
+  const refusals = {
+    assistant: { reply: first, return: 'Nobody has this conversation: the assistant answers.', release: first },
+    waiting: {
+      reply: first,
+      return: first,
+      release: 'Nobody has this conversation. The visitor waits for the next person.',
+    },
+  };
+  for (const state of ['assistant', 'waiting'] as const) {
+    if (state === 'waiting') await house.ask(`/sessions/${sessionId}/ask`, { body: {} });
+    t.equal(await stateOf(sessionId), state);
+    for (const [verb, sentence] of Object.entries(refusals[state])) {
+      const { code, stderr } = await desk(verb, sessionId, ...(verb === 'reply' ? ['Hi'] : []));
+      t.equal(code, 1);
+      t.match(stderr, `parley: ${sentence} (session_taken`, `${verb}, ${state}`);
+    }
   }
   const cookie = await cookieFor(house, await linkFor(house, 'Ann'));
   const path = `/workspaces/${house.workspaceId}/sessions/${sessionId}/take`;
@@ -134,7 +140,7 @@ t.test('a refusal names who has the conversation, or says that nobody has', asyn
   t.match(JSON.parse(json.stderr), { error: { code: 'session_taken' } });
   await end(house, sessionId);
   t.match(await desk('take', sessionId), { code: 1, stderr: /^parley: The session has ended\./ });
-  t.match(await desk('take', id('ses', 'a')), { code: 1, stderr: /^parley: No such session\./ });
+  t.match(await desk('take', id('ses', 'a')), { code: 1, stderr: /^parley: There is no session ses_a+\. List them/ });
   const messages = [{ role: 'user', content: 'Hi' }];
   await house.ask('/v1/chat/completions', { body: { model: assistantId, messages } });
   const [foreign] = (await house.ask(`/sessions?assistant_id=${assistantId}`)).json.data;

@@ -34,6 +34,7 @@ const linkStatus = {
 const linkRoutes: Record<string, Route> = {
   ...workspaceRoutes,
   ...assistantRoutes,
+  [`GET ${one}`]: () => consoleAssistant,
   [`GET ${one}/link`]: () => linkStatus,
   [`PATCH ${one}`]: ({ body }) => ({
     ...consoleAssistant,
@@ -88,11 +89,26 @@ t.test('link create: the slug, what is named of limits and sites, and where the 
   t.match(await run(['link', 'create', 'demo'], { env: server.env }), { code: 2, stderr: /--slug/ });
 });
 
+t.test('link show says on which sites the widget is', async (t) => {
+  let origins: readonly string[] = [];
+  const server = await fakeServer(t, {
+    ...linkRoutes,
+    [`GET ${one}`]: () => ({ ...consoleAssistant, channels: { link: true, widget: true }, link: { origins } }),
+  });
+  const widget = async (): Promise<string> =>
+    /^widget +(.*)$/m.exec((await run(['link', 'show', 'demo'], { env: server.env })).stdout)![1]!;
+  t.equal(await widget(), 'on, but for no site: name one with `parley link create --origin`');
+  origins = ['https://a.example', '*'];
+  t.equal(await widget(), 'on, for https://a.example, *');
+});
+
 t.test('link show prints the link and link off turns it off', async (t) => {
   const server = await fakeServer(t, linkRoutes);
   const shown = await run(['link', 'show', 'demo'], { env: server.env });
   t.equal(shown.code, 0);
   for (const line of [
+    /^link +off\n/,
+    /\nwidget +off\n/,
     /address +http:\/\/127\.0\.0\.1\/p\/hello/,
     /day +2026-09-21, until 2026-09-22 00:00:00Z/,
     /minutes used +41\.5/,
@@ -109,7 +125,8 @@ t.test('link show prints the link and link off turns it off', async (t) => {
   t.strictSame(server.received.at(-1)!.body, { channels: { link: false, widget: false } });
 });
 
-t.test('a slug that is taken is explained', async (t) => {
+t.test('a slug or an alias that is taken, and a wrong one, are explained', async (t) => {
+  let field = 'link.slug';
   const server = await fakeServer(t, {
     ...linkRoutes,
     [`PATCH ${one}`]: (_request, response) =>
@@ -118,12 +135,27 @@ t.test('a slug that is taken is explained', async (t) => {
         422,
         'invalid_request',
         'invalid_request',
-        'The field `link.slug` has the wrong type or a value that is not allowed.',
+        `The field \`${field}\` has the wrong type or a value that is not allowed.`,
       ),
   });
   t.match(await run(['link', 'create', id('asst', 'z'), '--slug', 'hello'], { env: server.env }), { code: 1 });
-  t.match(await run(['link', 'create', 'demo', '--slug', 'taken'], { env: server.env }), {
-    code: 1,
-    stderr: /another may have it/,
-  });
+  const sentences = async (...args: string[]): Promise<string> => {
+    const { code, stderr } = await run(args, { env: server.env });
+    t.equal(code, 1);
+    return stderr.replace(/^.* not allowed\. | \(invalid_request.*\n$/g, '');
+  };
+  t.equal(
+    await sentences('link', 'create', 'demo', '--slug', 'taken'),
+    'Another assistant of the installation has this slug: choose another one.',
+  );
+  t.equal(await sentences('link', 'create', 'demo', '--slug', 'Hello World'), 'A slug has 1 to 64 of a-z, 0-9 and -.');
+  field = 'alias';
+  t.equal(
+    await sentences('assistants', 'update', 'demo', '--alias', 'taken'),
+    'Another assistant of the workspace has this alias: choose another one.',
+  );
+  t.equal(
+    await sentences('assistants', 'update', 'demo', '--alias', 'A B'),
+    'An alias has 1 to 60 of a-z, 0-9, full stops, _ and -.',
+  );
 });

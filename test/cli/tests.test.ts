@@ -187,7 +187,7 @@ t.test('a server that restarts is asked again, and a failure that stays ends the
   });
   t.match(await run(['tests', 'run', 'demo'], { env: gone.env }), {
     code: 1,
-    stderr: new RegExp(`parley tests show demo ${runId}\n.*No such workspace`),
+    stderr: new RegExp(`parley tests show demo ${runId}\n.*There is no run ${runId}`),
   });
 });
 

@@ -137,5 +137,8 @@ t.test('a refusal says what to do', async (t) => {
     t.ok(stderr.includes(advice), stderr);
   }
   const { env } = await fakeServer(t, workspaces);
-  t.match((await run(['webhooks', 'deliveries', 'whk_x'], { env })).stderr, 'No such workspace, key, credential, tool');
+  t.match(
+    (await run(['webhooks', 'deliveries', 'whk_x'], { env })).stderr,
+    'There is no webhook whk_x. List them with',
+  );
 });
