@@ -131,6 +131,7 @@ const whileUnspoken = {
     { actions: 'begin' },
   ],
   refused: { target: 'listening', actions: ['tellEventCode', 'clearTurn'] },
+  accepted: { target: 'listening', actions: ['clearTurn', 'accept'] },
   elsewhere: [
     {
       guard: 'isTyped',
@@ -258,6 +259,7 @@ export const callMachine = setup({
     cut: emit((_, { reason }: { reason: CutBy }) => ({ type: 'turn.cut' as const, reason })),
     finish: emit({ type: 'turn.finish' }),
     fail: emit({ type: 'turn.fail' }),
+    accept: emit({ type: 'message.accepted' }),
     tellFailure: emit((_, { code }: { code: string }) => ({ type: 'turn.failed' as const, code })),
     tellEventCode: emit(({ event }) => ({
       type: 'turn.failed' as const,
@@ -358,6 +360,7 @@ export const callMachine = setup({
     begun: unchanged,
     full: unchanged,
     refused: unchanged,
+    accepted: unchanged,
     elsewhere: unchanged,
     'elsewhere.over': unchanged,
     audio: unchanged,
@@ -511,6 +514,7 @@ export const callMachine = setup({
         begun: { actions: ['noteBegun', 'start'] },
         full: { target: 'closed', actions: ['clearTurn', ...drained] },
         refused: { target: 'closed', actions: ['clearTurn', ...drained] },
+        accepted: { target: 'closed', actions: ['clearTurn', 'accept', ...drained] },
         elsewhere: { target: 'closed', actions: ['clearTurn', ...drained] },
         audio: { actions: ['noteSpeaking', 'beginAudio'] },
         sentence: { actions: ['noteSentence', 'unchanged'] },

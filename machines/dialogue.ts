@@ -96,6 +96,8 @@ export type CallEvent =
   | { type: 'full'; at: number }
   /** The turn cannot begin. */
   | { type: 'refused'; at: number; code: string }
+  /** The words are stored for a person of the desk (contract 23): no turn answers them. */
+  | { type: 'accepted'; at: number }
   /**
    * The session answers a chat. `owed`: words have no turn because of it. `typed`: a message of the client is refused
    * because of it.
@@ -157,6 +159,8 @@ export type CallOutcome =
   | { type: 'turn.finish' }
   /** Seal the turn as failed with what was heard. */
   | { type: 'turn.fail' }
+  /** The client gets to know that a person answers its words. */
+  | { type: 'message.accepted' }
   /** Reports to the client that its words have no reply. */
   | { type: 'turn.failed'; code: string }
   | { type: 'audio.begin' }

@@ -29,6 +29,8 @@ export interface ReplyContext {
   readonly greeting: boolean;
   /** Whether the model was asked before the person had finished. */
   readonly early: boolean;
+  /** Whether the store was asked to begin the turn and has not answered: its answer decides about the words. */
+  readonly asking: boolean;
   /** Whether the store has its turn. */
   readonly begun: boolean;
   /** Whether the client knows the reply. */
@@ -56,6 +58,10 @@ export type ReplyEvent =
   | { type: 'ask'; at: number }
   /** The store has the turn. */
   | { type: 'begun'; at: number }
+  /** The store has the words as a message for a person of the desk, and no turn. */
+  | { type: 'accepted'; at: number }
+  /** The store begins no turn now. */
+  | { type: 'refused'; at: number }
   /** The person has finished: the turn that was asked for early is theirs. */
   | { type: 'confirm'; at: number }
   /** Readers know the turn, or the greeting begins. */
@@ -140,6 +146,7 @@ export interface NewReply {
 export const newReply = ({ greeting, early }: NewReply): ReplyContext => ({
   greeting,
   early,
+  asking: false,
   begun: false,
   announced: false,
   ready: false,
@@ -162,6 +169,8 @@ const keeping = { guard: 'isGreeting', target: 'sealed', actions: 'count' } as c
 /** The reply leaves no trace, and its words begin the next message. */
 const removal = [
   { guard: 'isBegun', target: 'withdrawn', actions: ['returnWords', 'withdraw'] },
+  // The words may be stored for a person already.
+  { guard: 'isAsking', target: 'withdrawn', actions: 'unchanged' },
   { target: 'withdrawn', actions: 'returnWords' },
 ] as const;
 
@@ -202,6 +211,7 @@ export const replyMachine = setup({
   types: { context: {} as ReplyContext, events: {} as ReplyEvent, emitted: {} as ReplyOutcome, input: {} as NewReply },
   guards: {
     isGreeting: ({ context }) => context.greeting,
+    isAsking: ({ context }) => context.asking,
     isBegun: ({ context }) => context.begun,
     isNotBegun: ({ context }) => !context.begun,
     isEarly: ({ context }) => context.early,
@@ -257,7 +267,9 @@ export const replyMachine = setup({
     endAudio: emit({ type: 'audio.end' }),
     tellPlayed: emit({ type: 'audio.played' }),
     tellFailed: emit(({ event }) => ({ type: 'reply.failed' as const, code: codeOf(event) })),
-    noteBegun: assign({ begun: true }),
+    noteAsking: assign({ asking: true }),
+    noteAnswered: assign({ asking: false }),
+    noteBegun: assign({ asking: false, begun: true }),
     noteConfirmed: assign({ early: false }),
     noteAnnounced: assign({ announced: true }),
     noteReady: assign({ ready: true }),
@@ -277,6 +289,8 @@ export const replyMachine = setup({
   on: {
     ask: unchanged,
     begun: unchanged,
+    accepted: unchanged,
+    refused: unchanged,
     confirm: unchanged,
     announced: unchanged,
     ready: unchanged,
@@ -301,9 +315,14 @@ export const replyMachine = setup({
       description: 'The model is asked, and neither the client nor a reader knows it.',
       on: {
         ...whileOpen,
-        ask: [{ guard: 'isNotBegun', actions: 'ask' }],
+        ask: [{ guard: 'isNotBegun', actions: ['noteAsking', 'ask'] }],
         begun: [{ guard: 'isEarly', actions: ['noteBegun', 'unchanged'] }, { actions: ['noteBegun', 'announce'] }],
-        confirm: [{ guard: 'isBegun', actions: ['noteConfirmed', 'announce'] }, { actions: ['noteConfirmed', 'ask'] }],
+        accepted: { target: 'withdrawn', actions: ['noteAnswered', 'unchanged'] },
+        refused: { actions: ['noteAnswered', 'unchanged'] },
+        confirm: [
+          { guard: 'isBegun', actions: ['noteConfirmed', 'announce'] },
+          { actions: ['noteConfirmed', 'noteAsking', 'ask'] },
+        ],
         announced: [
           { guard: 'isGreeting', target: 'announced', actions: ['noteAnnounced', 'unchanged'] },
           { guard: 'isReady', target: 'announced', actions: ['noteAnnounced', 'start', 'tellReady'] },
@@ -345,6 +364,8 @@ export const replyMachine = setup({
       description: 'It was cut or has failed, and the position of its listener is being found.',
       on: {
         begun: { actions: ['noteBegun', 'withdraw'] },
+        accepted: { target: 'withdrawn', actions: ['noteAnswered', 'unchanged'] },
+        refused: { actions: ['noteAnswered', 'unchanged'] },
         cut: cutting,
         fail: failing,
         finish: { target: 'sealed', actions: ['count', 'finish'] },
@@ -353,8 +374,8 @@ export const replyMachine = setup({
         settled: [
           { guard: 'isHeardFailure', target: 'failed', actions: ['count', 'fail'] },
           { guard: 'isFailure', target: 'withdrawn', actions: ['returnWords', 'withdraw'] },
-          { guard: 'isNotBegun', target: 'withdrawn', actions: 'unchanged' },
-          { guard: 'isHidden', target: 'withdrawn', actions: 'withdraw' },
+          { guard: 'isNotBegun', target: 'withdrawn', actions: 'returnWords' },
+          { guard: 'isHidden', target: 'withdrawn', actions: ['returnWords', 'withdraw'] },
           { guard: 'isUnheard', target: 'withdrawn', actions: ['returnWords', 'withdraw'] },
           { guard: 'isStopped', target: 'sealed', actions: ['count', 'tellEnd'] },
           { target: 'sealed', actions: ['count', 'cut'] },
@@ -364,7 +385,14 @@ export const replyMachine = setup({
     sealed: { description: 'The transcript has what was heard of it.' },
     withdrawn: {
       description: 'Nothing of it was heard, and no trace of it is left.',
-      on: { begun: { actions: ['noteBegun', 'withdraw'] } },
+      on: {
+        begun: [
+          { guard: 'isAsking', actions: ['noteBegun', 'returnWords', 'withdraw'] },
+          { actions: ['noteBegun', 'withdraw'] },
+        ],
+        accepted: { actions: ['noteAnswered', 'unchanged'] },
+        refused: [{ guard: 'isAsking', actions: ['noteAnswered', 'returnWords'] }, unchanged],
+      },
     },
     failed: { description: 'It failed, and the transcript has what was heard of it.' },
   },

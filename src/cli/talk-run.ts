@@ -126,7 +126,8 @@ function watch(live: Call, view: TalkView, greeting: string | null): Promise<Err
 async function sayAll(live: Call, clips: readonly Clip[]): Promise<void> {
   let isAnswered = true;
   live.subscribe((event) => {
-    if (event.type === 'turn.started' && event.spoken) isAnswered = true;
+    const isTaken = event.type === 'turn.started' ? event.spoken : event.type === 'message.accepted';
+    if (isTaken) isAnswered = true;
     else if (event.type === 'turn.withdrawn' || (event.type === 'state' && event.state === 'hearing'))
       isAnswered = false;
   });

@@ -50,6 +50,10 @@ export class TalkText implements TalkView {
     if (event.type === 'transcript.partial' && this.#live && this.#open === null)
       this.#pass(partialLine(`you> ${event.text}`, event.stable + 5, this.#columns));
     if (event.type === 'turn.started') this.#line(`${event.spoken ? 'you' : 'elsewhere'}> ${oneLine(event.text)}`);
+    if (event.type === 'message.accepted') {
+      this.#line(`you> ${oneLine(event.text)}`);
+      this.#note('A person answers this; the assistant is silent meanwhile.');
+    }
     if (event.type === 'answered') this.#answered = event.voice_to_voice_ms;
     if (event.type === 'message.delta') this.#say(event.message_id, event.text);
     if (event.type === 'turn.completed') this.#close('');

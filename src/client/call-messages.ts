@@ -74,6 +74,8 @@ export type CallMessage =
   | { type: 'audio.received'; audio_ms: number }
   /** `text` is the person's message; `spoken` is false for a chat of somebody else on the session. */
   | { type: 'turn.started'; turn_id: string; message_id: string; text: string; spoken: boolean }
+  /** The words wait for a person of the desk: no turn answers them, and nothing is spoken. */
+  | { type: 'message.accepted'; message_id: string; text: string }
   /** `turn_id` is null for the greeting. */
   | { type: 'audio.start'; message_id: string; turn_id: string | null }
   | { type: 'audio.end'; message_id: string; samples: number }

@@ -306,6 +306,7 @@ export class Call {
     if (message.type === 'state') return this.#enter(message.state);
     if (message.type === 'ready') this.#ready = { ...message, ...this.#ownReady() };
     if (message.type === 'speech.stopped') this.#asked = this.#timeOf(message.at_ms);
+    if (message.type === 'message.accepted') this.#asked = null;
     if (message.type === 'audio.start') this.#begin(message.message_id, message.turn_id);
     const playing = this.#playing;
     const ours = playing !== null && 'message_id' in message && message.message_id === playing.id;

@@ -45,7 +45,8 @@ import { sameBody, type Sessions } from './sessions.ts';
 type AttendanceState = AttendanceChange['state'];
 type Remember = Omit<IdempotencyRecord, 'resultId' | 'untilMs'>;
 type AttendanceDecision = Decision<AttendanceEvent, AttendanceOutcome>;
-type NewMessage = Pick<Message, 'role' | 'content'> & Partial<Pick<Message, 'by' | 'attendance' | 'visitorId'>>;
+type NewMessage = Pick<Message, 'role' | 'content'> &
+  Partial<Pick<Message, 'by' | 'attendance' | 'visitorId' | 'voice'>>;
 
 /** A message of the visitor, for a person. */
 export interface AcceptedChat {
@@ -53,8 +54,12 @@ export interface AcceptedChat {
   readonly use?: VisitorUse | undefined;
   readonly remember: Remember | null;
   readonly cause?: Cause;
-  /** Set for a turn that a call speaks. */
-  readonly speaker?: unknown;
+  /** The sound of a spoken message. */
+  readonly voice?: Message['voice'];
+  /** Whether a call sends words that may change: they are refused. */
+  readonly isEarly?: boolean;
+  /** Whether a take has ended the call that sends the words: they are accepted in every state. */
+  readonly isHandedOver?: boolean;
 }
 
 /** The message that was accepted; or the request with the same key, whose result a repeat gets. */
@@ -181,23 +186,29 @@ export class Attendances {
    */
   async accept(actor: LiveSession, chat: AcceptedChat, at: number): Promise<AcceptedMessage | 'assistant' | null> {
     const { attendance } = actor.record;
-    if (attendance === undefined || attendance.state === 'assistant' || isClosed(actor, at)) return 'assistant';
+    if (attendance === undefined || isClosed(actor, at)) return 'assistant';
+    if (attendance.state === 'assistant' && chat.isHandedOver !== true) return 'assistant';
     const { remember, cause = nobody } = chat;
     const earlier = remember && (await this.#parts.sessions.earlier(actor.record.workspaceId, remember));
     if (earlier) return { kind: 'remembered', remembered: earlier };
     const terms = await this.#termsOf(actor.record);
-    if (attendance.state === 'waiting') {
+    if (attendance.state === 'waiting' && chat.isHandedOver !== true) {
       if (isDue(actor.record, at)) {
         await this.#tickOnce(actor, at, terms);
         return null;
       }
       if (terms.desk.whileWaiting === 'assistant') return 'assistant';
     }
-    if (chat.speaker !== undefined) throw new Failure('session_taken');
+    if (chat.isEarly) throw new Failure('session_taken');
     if (chat.message === null) throw new Failure('invalid_field', { field: 'tool_results' });
-    const { use } = chat;
+    const { use, voice } = chat;
     const visitorId = use?.isSigned ? use.visitorId : undefined;
-    const message: NewMessage = { role: 'user', content: chat.message, ...(visitorId !== undefined && { visitorId }) };
+    const message: NewMessage = {
+      role: 'user',
+      content: chat.message,
+      ...(visitorId !== undefined && { visitorId }),
+      ...(voice !== undefined && { voice }),
+    };
     const stored = await this.#commit(actor, { decision: null, machine: null, at, cause, remember, use }, [message]);
     if (stored === null) return null;
     return 'remembered' in stored

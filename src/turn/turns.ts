@@ -196,6 +196,19 @@ export class Turns {
     );
   }
 
+  /** Stores the words of a call that a take has ended, as a message for the person; resolves with its id. */
+  accept(actor: LiveSession, wanted: WantedTurn): Promise<string> {
+    return actor.mailbox.post(async () => {
+      for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
+        const chat = { ...wanted, isHandedOver: true };
+        const accepted = await this.#attendances.accept(actor, chat, this.#options.clock.now());
+        if (accepted === 'assistant') throw new Failure('session_ended');
+        if (accepted?.kind === 'accepted') return accepted.messageId;
+      }
+      throw manyWriters();
+    });
+  }
+
   /** Waits outside the mailbox: concurrent chats wait side by side, and other events of the session do not wait. */
   async #beginAfterWithdrawal(actor: LiveSession, wanted: WantedTurn): Promise<StartedTurn> {
     const { withdrawals, clock } = this.#options;
@@ -224,9 +237,7 @@ export class Turns {
         if (started?.kind === 'remembered' && !check.isDone && (await this.#checkElsewhere(actor, check))) continue;
         if (started !== null) return started;
       }
-      throw new StoreUnavailable(
-        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-      );
+      throw manyWriters();
     });
   }
 
@@ -574,5 +585,10 @@ const withAmended = (history: readonly Message[], amended: Message): Message[] =
 
 const overBudget = (refusing: TakenLimit, at: number): Failure =>
   new Failure('rate_limited', { seconds: secondsToRenewal(refusing, at), limiter: 'tokensPerDay' });
+
+const manyWriters = (): StoreUnavailable =>
+  new StoreUnavailable(
+    `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
+  );
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });

@@ -137,6 +137,14 @@ export const CallEvents = {
       spoken: Type.Boolean(),
     }),
   ),
+  'message.accepted': named(
+    'CallMessageAccepted',
+    Type.Object({
+      type: Type.Literal('message.accepted'),
+      ...message,
+      text: Type.String({ description: "The person's message." }),
+    }),
+  ),
   'audio.start': named(
     'CallAudioStart',
     Type.Object({

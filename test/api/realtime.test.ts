@@ -23,6 +23,7 @@ t.test(edge, async (t) => {
   await t.test('a reply that is cut before a word of it was heard says by what', (t) => withdrawn(t, house));
   await t.test('a greeting that is cut is over', (t) => greeted(t, house));
   await t.test('what is not taken is an error, and the call goes on', (t) => refused(t, house));
+  await t.test('[D2] words that wait for a person get an empty response', (t) => waits(t, house));
   await t.test('who may open it, and on what', (t) => admitted(t, house));
 });
 
@@ -200,6 +201,30 @@ async function answered(t: Test, house: House): Promise<void> {
   t.same((await client.until('conversation.item.retrieved')).item, item);
   t.equal(new Set(client.events.map(({ event_id: id }) => id)).size, client.events.length);
 }
+
+async function waits(t: Test, house: House): Promise<void> {
+  const desk = { enabled: true, while_waiting: 'silent' };
+  const { id } = await house.assistant(speaking({ texts: 'hello_there', fields: { desk } }));
+  const session = await house.session(id);
+  await house.ask(`/sessions/${session.id}/ask`, { method: 'POST' });
+  const client = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
+  t.teardown(() => client.socket.terminate());
+  await client.until('session.created');
+  client.say(await clipOf(house));
+  const { response } = await client.until('response.done');
+  t.match(response, { status: 'completed', status_details: null, output: [] });
+  const from = client.events.length;
+  const content = [{ type: 'input_text', text: 'It is lost.' }];
+  client.send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+  client.send({ type: 'response.create' });
+  await client.until('response.done', from);
+  t.same(client.told(/^(response|error)/), [...told, ...told], 'neither a sound nor an error');
+  t.match(await transcript(house, session.id), [
+    { content: 'hello there', voice: { audio_ms: Number }, turn_id: null },
+    { content: 'It is lost.', turn_id: null },
+  ]);
+}
+const told = ['response.created', 'response.done'];
 
 async function typed(t: Test, house: House): Promise<void> {
   const { client, session } = await opened(t, house, { model: 'tokens=3' });

@@ -87,6 +87,7 @@ const every = [
       'hangup',
       'leave',
       'drain',
+      'accepted',
     ] as const
   ).map(plain),
   said(false),
@@ -310,6 +311,14 @@ const unspoken = (from: 'thinking' | 'held'): CallRow[] => [
     changes: cleared,
   },
   { from, context: beginning, event: refused, to: 'listening', outcomes: [turnFailed('api_error')], changes: cleared },
+  {
+    from,
+    context: beginning,
+    event: plain('accepted'),
+    to: 'listening',
+    outcomes: [says('message.accepted')],
+    changes: cleared,
+  },
   {
     from,
     context: beginning,
@@ -758,6 +767,14 @@ const rows: CallRow[] = [
     outcomes: [closed('api_error', 1012)],
     changes: because('api_error'),
   })),
+  {
+    from: 'draining',
+    context: beginning,
+    event: plain('accepted'),
+    to: 'closed',
+    outcomes: [says('message.accepted'), closed('api_error', 1012)],
+    changes: because('api_error'),
+  },
   { from: 'draining', context: drainingTurn, event: plain('audio'), to: 'draining', outcomes: [says('audio.begin')] },
   {
     from: 'draining',

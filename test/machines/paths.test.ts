@@ -381,6 +381,7 @@ const call: Walk<CallEvent, CallContext> = {
     { type: 'early', at: early },
     { type: 'said', at: early, kept: true },
     { type: 'begun', at: early },
+    { type: 'accepted', at: early },
     { type: 'voiced', at: early },
     { type: 'audio', at: early },
     { type: 'elsewhere', at: early, owed: true, typed: false },
@@ -408,6 +409,7 @@ const reply: Walk<ReplyEvent, ReplyContext> = {
   final: ['sealed', 'withdrawn', 'failed'],
   events: [
     { type: 'begun', at: early },
+    { type: 'accepted', at: early },
     { type: 'announced', at: early },
     { type: 'begin', at: early },
     { type: 'pause', at: early },

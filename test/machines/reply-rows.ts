@@ -14,6 +14,7 @@ type ReplyRow = Row<ReplyContext, ReplyEvent>;
 const at = 1_000_000;
 const asked = newReply({ greeting: false, early: false });
 const early: ReplyContext = { ...asked, early: true };
+const asking: ReplyContext = { ...asked, asking: true };
 const begun: ReplyContext = { ...asked, begun: true };
 const known: ReplyContext = { ...begun, announced: true };
 const ready: ReplyContext = { ...known, ready: true };
@@ -54,7 +55,7 @@ const settled = (points: number, called = false, stopped = false): ReplyEvent =>
 });
 const every: readonly ReplyEvent[] = [
   ...(['ask', 'begun', 'confirm', 'announced', 'ready', 'begin', 'pause', 'resume', 'stop', 'sent', 'played'] as const),
-  ...(['ended', 'stopped', 'finish', 'leave'] as const),
+  ...(['ended', 'stopped', 'finish', 'leave', 'accepted', 'refused'] as const),
 ]
   .map((type) => plain(type))
   .concat([failed('voice_unavailable'), cut('speech'), fail(true), withdraw(), settled(0)]);
@@ -128,24 +129,28 @@ const ends = (from: string, context: ReplyContext): ReplyRow[] => [
   row(from, { ...context, begun: true }, withdraw(), 'withdrawn', [back, remove(context.announced)]),
   row(from, { ...context, begun: true }, withdraw({ fails: true }), 'withdrawn', [back, remove(false)]),
   row(from, { ...context, begun: false }, withdraw(), 'withdrawn', [back]),
+  row(from, { ...context, asking: true, begun: false }, withdraw(), 'withdrawn', [unchanged]),
 ];
 
 const left = (from: string): ReplyRow[] => [
   row(from, greeting, plain('leave'), 'sealed', [count]),
   row(from, begun, plain('leave'), 'withdrawn', [back, remove(false)]),
   row(from, asked, plain('leave'), 'withdrawn', [back]),
+  row(from, asking, plain('leave'), 'withdrawn', [unchanged]),
 ];
 
 const rows: readonly ReplyRow[] = [
   ...['hidden', 'announced', 'speaking', 'paused'].flatMap((from) => shared(from, standing[from]!)),
   ...['hidden', 'announced'].flatMap(left),
 
-  row('hidden', asked, plain('ask'), 'hidden', [says('turn.ask')]),
+  row('hidden', asked, plain('ask'), 'hidden', [says('turn.ask')], { asking: true }),
   row('hidden', begun, plain('ask'), 'hidden', [unchanged]),
   row('hidden', early, plain('begun'), 'hidden', [unchanged], { begun: true }),
-  row('hidden', asked, plain('begun'), 'hidden', [says('turn.announce')], { begun: true }),
+  row('hidden', asking, plain('begun'), 'hidden', [says('turn.announce')], { asking: false, begun: true }),
+  row('hidden', asking, plain('accepted'), 'withdrawn', [unchanged], { asking: false }),
+  row('hidden', asking, plain('refused'), 'hidden', [unchanged], { asking: false }),
   row('hidden', { ...early, begun: true }, plain('confirm'), 'hidden', [says('turn.announce')], { early: false }),
-  row('hidden', early, plain('confirm'), 'hidden', [says('turn.ask')], { early: false }),
+  row('hidden', early, plain('confirm'), 'hidden', [says('turn.ask')], { early: false, asking: true }),
   row('hidden', { ...asked, greeting: true }, plain('announced'), 'announced', [unchanged], { announced: true }),
   row('hidden', begun, plain('announced'), 'announced', [says('turn.started')], { announced: true }),
   row(
@@ -184,12 +189,14 @@ const rows: readonly ReplyRow[] = [
   row('settling', cutSpeech, plain('finish'), 'sealed', [count, finish]),
   row('settling', cutSpeech, plain('leave'), 'sealed', [unchanged]),
   row('settling', { ...asked, ending: 'cut' }, plain('begun'), 'settling', [remove(false)], { begun: true }),
+  row('settling', { ...asking, ending: 'cut' }, plain('accepted'), 'withdrawn', [unchanged], { asking: false }),
+  row('settling', { ...asking, ending: 'cut' }, plain('refused'), 'settling', [unchanged], { asking: false }),
   row('settling', failedReply, settled(1), 'failed', [count, { type: 'turn.fail', code: 'voice_unavailable' }]),
   row('settling', failedReply, settled(0, true), 'failed', [count, { type: 'turn.fail', code: 'voice_unavailable' }]),
   row('settling', failedReply, settled(0), 'withdrawn', [back, remove(false)]),
   row('settling', { ...failedReply, begun: false }, settled(0, true), 'withdrawn', [back, remove(false)]),
-  row('settling', { ...asked, ending: 'cut' }, settled(0), 'withdrawn', [unchanged]),
-  row('settling', { ...begun, ending: 'cut', cutBy: 'api' }, settled(0), 'withdrawn', [remove(false)]),
+  row('settling', { ...asked, ending: 'cut' }, settled(0), 'withdrawn', [back]),
+  row('settling', { ...begun, ending: 'cut', cutBy: 'api' }, settled(0), 'withdrawn', [back, remove(false)]),
   row('settling', cutSpeech, settled(0), 'withdrawn', [back, remove(true)]),
   row('settling', { ...cutSpeech, cutBy: 'client' }, settled(0), 'withdrawn', [back, remove(true)]),
   row('settling', cutSpeech, settled(0, false, true), 'sealed', [count, says('turn.ended')]),
@@ -200,6 +207,10 @@ const rows: readonly ReplyRow[] = [
   row('settling', { ...cutSpeech, cutBy: 'lost' }, settled(0), 'sealed', [count, seal('lost')]),
 
   row('withdrawn', asked, plain('begun'), 'withdrawn', [remove(false)], { begun: true }),
+  row('withdrawn', asking, plain('begun'), 'withdrawn', [back, remove(false)], { asking: false, begun: true }),
+  row('withdrawn', asking, plain('accepted'), 'withdrawn', [unchanged], { asking: false }),
+  row('withdrawn', asking, plain('refused'), 'withdrawn', [back], { asking: false }),
+  row('withdrawn', asked, plain('refused'), 'withdrawn', [unchanged]),
 ];
 
 /** An event that a state does not wait for changes nothing. */

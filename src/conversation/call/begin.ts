@@ -19,7 +19,8 @@ export interface SpokenMessage {
   readonly text: string;
   /** Undefined if some of it was typed. */
   readonly voice: SpokenVoice | undefined;
-  readonly speaker: Speaker;
+  /** Speaks the reply; null if no turn may begin, and the message is for the person who has taken the session. */
+  readonly speaker: Speaker | null;
   /** Whether the model is asked before the person has finished. */
   readonly isEarly: boolean;
   readonly requestId: string;
@@ -29,11 +30,11 @@ export interface SpokenMessage {
 
 /**
  * Reason for refusing a turn: the session answers a chat (`busy`) or has ended (`over`), the workspace has no slot
- * (`full`), a limit of the link or the key's token budget refuses
- * (`limited`), the assistant refuses (`barred`), or a service of ours is away.
+ * (`full`), a limit of the link or the key's token budget refuses (`limited`), words that may change are for a person of
+ * the desk (`taken`), the assistant refuses (`barred`), or a service of ours is away.
  */
 export interface TurnRefusal {
-  readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'barred' | 'away';
+  readonly refusal: 'busy' | 'over' | 'full' | 'limited' | 'taken' | 'barred' | 'away';
   readonly code: string;
   /** Seconds until a turn can begin, where a limit refuses. */
   readonly seconds?: number | undefined;
@@ -45,6 +46,7 @@ const refusals: Readonly<Record<string, TurnRefusal['refusal']>> = {
   session_expired: 'over',
   session_not_found: 'over',
   rate_limited: 'full',
+  session_taken: 'taken',
   assistant_not_published: 'barred',
   assistant_disabled: 'barred',
   assistant_not_found: 'barred',
@@ -60,29 +62,28 @@ export async function beginCall({ workspaceId, id }: Session, facts: SocketFacts
   return { actor: await host.calls.open(facts), session: held.record };
 }
 
+/** Begins a turn of a call, or stores its message for a person of the desk (contract 23). */
 export async function beginTurn(
   principal: Principal,
   message: SpokenMessage,
   services: Services,
-): Promise<{ readonly runner: TurnRunner } | TurnRefusal> {
+): Promise<{ readonly runner: TurnRunner } | { readonly acceptedId: string } | TurnRefusal> {
   try {
     const { host } = services;
-    if (services.draining) throw refusedByDrain();
+    if (services.draining && message.speaker !== null) throw refusedByDrain();
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const reached = await reachConversation(principal, message.sessionId, services);
       const { actor, assistant } = reached;
       if (assistant === null) throw new Failure('assistant_not_published');
-      const wanted = wantedTurn(principal, reached, { ...message, isSpoken: true, remember: null }, services);
-      const silenced =
-        wanted.assistantRefusal === null ? speechRefusal(principal, assistant, wanted.cause, services) : null;
-      if (silenced !== null) throw new Failure(silenced);
-      const started = await host.turns.begin(actor, {
-        ...wanted,
-        speaker: message.speaker,
-        isEarly: message.isEarly,
-        ...(message.voice && { voice: message.voice }),
-      });
+      const turn = wantedTurn(principal, reached, { ...message, isSpoken: true, remember: null }, services);
+      const wanted = { ...turn, ...(message.voice && { voice: message.voice }) };
+      if (message.speaker === null) return { acceptedId: await host.turns.accept(actor, wanted) };
+      // A person of the desk takes the words also where nothing can be spoken.
+      const assistantRefusal = wanted.assistantRefusal ?? speechRefusal(principal, assistant, wanted.cause, services);
+      const { speaker, isEarly } = message;
+      const started = await host.turns.begin(actor, { ...wanted, assistantRefusal, speaker, isEarly });
       if (started.kind === 'started') return { runner: started.runner };
+      if (started.kind === 'accepted') return { acceptedId: started.messageId };
       if (started.kind === 'remembered') throw new Error('a turn of a call was remembered');
       host.assistants.doubt(actor.record.assistantId);
     }

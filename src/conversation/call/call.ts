@@ -31,6 +31,9 @@ import { CallUsage } from './usage.ts';
 /** Milliseconds for which a call's end waits for the seal of its turn. */
 const callEndMs = 120;
 
+/** The outcomes that end a message, which may leave words over. */
+const leavesWords: ReadonlySet<CallOutcome['type']> = new Set(['turn.finish', 'message.accepted']);
+
 /** The connection of a call. */
 export interface CallWire {
   /** Sends a message. */
@@ -246,7 +249,7 @@ export class Call implements SpeechPort, ReplyPort {
     // The chat began while the greeting was spoken.
     if (this.state === 'listening' && this.#chats.isReading) this.#chats.busy();
     // The message that was answered may have left words over.
-    if (this.state === 'listening' && outcomes.some(({ type }) => type === 'turn.finish')) this.speech.goOn();
+    if (this.state === 'listening' && outcomes.some(({ type }) => leavesWords.has(type))) this.speech.goOn();
   }
 
   #act(outcome: CallOutcome, fails: boolean): void {
@@ -290,6 +293,7 @@ export class Call implements SpeechPort, ReplyPort {
       case 'call.closed':
         return void this.#close(outcome.code, outcome.close);
       case 'call.opened':
+      case 'message.accepted':
       case 'utterance.begun':
       case 'utterance.ended':
       case 'call.free':
@@ -441,6 +445,7 @@ export class Call implements SpeechPort, ReplyPort {
     this.#chats.close();
     if (this.reply !== null) this.#finisher.leave(this.reply);
     this.#finisher.close();
+    if (reason === 'person') this.#starter.handOver();
     const late = new Promise<void>((resolve) => void this.services.clock.after(callEndMs, resolve));
     await Promise.race([this.#finisher.steps, late]);
     this.#usage.count();

@@ -41,6 +41,8 @@ export class TurnFinisher {
   steps: Promise<unknown> = Promise.resolve();
   /** Settling replies that hold words. */
   #owed = 0;
+  /** Withdrawn replies that hold words until the store has answered whether it has them. */
+  readonly #asking = new Set<Reply>();
   /** Number of times that words of a settled reply were returned. */
   returned = 0;
 
@@ -51,7 +53,7 @@ export class TurnFinisher {
 
   /** Whether a settling reply may still return words, which come before those that the person says now. */
   get owesWords(): boolean {
-    return this.#owed > 0;
+    return this.#owed > 0 || this.#asking.size > 0;
   }
 
   /** Runs a step after the steps before it. */
@@ -105,7 +107,8 @@ export class TurnFinisher {
     // A settling reply holds its words until its position is known.
     if (outcomes.some(({ type }) => type === 'words.return')) this.#putBack(reply);
     const settles = outcomes.some(({ type }) => type === 'position.ask');
-    if (!settles) reply.giveWords();
+    if (!settles && reply.context.asking) this.#asking.add(reply);
+    else if (!settles) reply.giveWords();
     this.#options.ended(reply);
     for (const outcome of outcomes) {
       if (outcome.type === 'position.ask') this.#settle(reply, reports);
@@ -116,6 +119,13 @@ export class TurnFinisher {
       } else if (outcome.type === 'turn.finish')
         this.step(async () => this.#carryOut(reply, outcome, await reply.position));
     }
+  }
+
+  /** Takes what a reply's machine decides as the store answers whether its turn begins. */
+  answered(reply: Reply, outcomes: readonly ReplyOutcome[]): void {
+    if (!this.#asking.delete(reply)) return;
+    if (outcomes.some(({ type }) => type === 'words.return')) this.#return(reply);
+    reply.giveWords();
   }
 
   /** Removes all traces of a turn that began after its reply was taken back. */

@@ -4,6 +4,7 @@
  */
 import type { Words } from '../../providers/voice/pending-transcript.ts';
 import { beginTurn, type TurnRefusal } from './begin.ts';
+import { failedMessage } from './messages.ts';
 import type { CallPort } from './port.ts';
 import type { Reply } from './reply.ts';
 import type { SpeechInput } from './speech-input.ts';
@@ -13,12 +14,19 @@ import type { TurnFinisher } from './turn-finisher.ts';
 const callSlotMs = 250;
 
 export interface TurnStarterOptions {
-  readonly port: Pick<CallPort, 'services' | 'session' | 'principal' | 'requestId' | 'span' | 'now' | 'send'>;
+  readonly port: Pick<CallPort, 'services' | 'session' | 'principal' | 'requestId' | 'span' | 'now' | 'send' | 'tell'>;
   readonly speech: SpeechInput;
   readonly finisher: TurnFinisher;
   newReply(early: boolean): Reply;
   /** The turn cannot begin, and the call continues. */
   refused(reply: Reply, code: string): void;
+}
+
+interface Asked {
+  readonly text: string;
+  readonly words: Words | null;
+  readonly speaker: Reply | null;
+  readonly isEarly: boolean;
 }
 
 export class TurnStarter {
@@ -88,20 +96,51 @@ export class TurnStarter {
     }
   }
 
+  /** Stores the words that have no turn for the person who has taken the session. */
+  handOver(): void {
+    const { speech, finisher, port } = this.#options;
+    finisher.step(async () => {
+      for (let words = speech.take(); words !== null; words = speech.take()) {
+        const { text } = words;
+        const stored = await this.#begin({ text, words, speaker: null, isEarly: false });
+        if ('acceptedId' in stored) this.#tellAccepted(stored.acceptedId, text);
+        else if ('refusal' in stored) port.tell(failedMessage(null, stored.code, stored.seconds));
+      }
+    });
+  }
+
+  #begin({ text, words, speaker, isEarly }: Asked): ReturnType<typeof beginTurn> {
+    const { principal, session, requestId, span, services } = this.#options.port;
+    const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
+    return beginTurn(principal, { sessionId: session.id, text, voice, speaker, isEarly, requestId, span }, services);
+  }
+
+  #tellAccepted(id: string, text: string): void {
+    this.#options.port.tell({ type: 'message.accepted', message_id: id, text });
+  }
+
   async #ask(reply: Reply, words: Words | null): Promise<void> {
     const { port, finisher } = this.#options;
-    const { principal, session, requestId, span, services } = port;
-    const voice = words === null || words.typed ? undefined : { audioMs: words.toMs - words.fromMs };
     const isEarly = reply.context.early;
-    const begun = await beginTurn(
-      principal,
-      { sessionId: session.id, text: reply.asked, voice, speaker: reply, isEarly, requestId, span },
-      services,
-    );
-    if ('refusal' in begun) return this.#refused(reply, begun);
+    const begun = await this.#begin({ text: reply.asked, words, speaker: reply, isEarly }).catch((error) => {
+      finisher.answered(reply, reply.send({ type: 'refused' }));
+      throw error;
+    });
+    if ('refusal' in begun) {
+      finisher.answered(reply, reply.send({ type: 'refused' }));
+      return this.#refused(reply, begun);
+    }
+    if ('acceptedId' in begun) {
+      const wasOpen = reply.isOpen;
+      finisher.answered(reply, reply.send({ type: 'accepted' }));
+      finisher.leave(reply);
+      if (wasOpen) port.send({ type: 'accepted', at: this.#now });
+      return this.#tellAccepted(begun.acceptedId, reply.asked);
+    }
     const { runner } = begun;
     finisher.replies.set(runner.messageId, reply);
     const outcomes = reply.begun(runner);
+    finisher.answered(reply, outcomes);
     void runner.ended.then(() => reply.send({ type: 'ended' }));
     for (const { type } of outcomes) {
       if (type === 'turn.announce') await this.#announce(reply);
@@ -115,7 +154,8 @@ export class TurnStarter {
   }
 
   #refused(reply: Reply, { refusal, code, seconds }: TurnRefusal): void {
-    if (!reply.isOpen) return;
+    // Nobody answers the words now: once the person has finished, they are stored for a person of the desk.
+    if (!reply.isOpen || (refusal === 'taken' && reply.context.early)) return;
     const { speech, finisher, port } = this.#options;
     const { typed } = reply;
     const at = this.#now;

@@ -105,6 +105,8 @@ export class RealtimeEventMapper {
         return this.#transcribed(message);
       case 'turn.started':
         return this.#open(`resp_${bareId(message.turn_id)}`, message.message_id);
+      case 'message.accepted':
+        return this.#passed(`resp_${bareId(message.message_id)}`);
       case 'audio.start':
         return this.#sounds(message.message_id);
       case 'message.delta':
@@ -253,6 +255,13 @@ export class RealtimeEventMapper {
     this.#previous = itemId;
   }
 
+  /** Ends a response that is empty: a person of the desk answers later. A client may wait for its end. */
+  #passed(id: string): void {
+    const response = { id };
+    this.#send('response.created', { response: this.#view(response, 'in_progress', null, []) });
+    this.#send('response.done', { response: this.#view(response, 'completed', null, []) });
+  }
+
   #sounds(itemId: string): void {
     this.#open(this.#greetingId, itemId);
     this.#part(this.#response!);
@@ -330,7 +339,7 @@ export class RealtimeEventMapper {
   }
 
   #view(
-    { id }: Response,
+    { id }: Pick<Response, 'id'>,
     status: string,
     details: object | null,
     output: readonly object[],

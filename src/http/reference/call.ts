@@ -100,6 +100,11 @@ export const callEvents: Readonly<Record<keyof typeof CallEvents, SocketMessage>
     does: 'With the message that it answers. `spoken` is false for a chat on the same session, of which nothing is spoken.',
     example: { type: 'turn.started', turn_id, message_id, text: 'When are you open?', spoken: true },
   },
+  'message.accepted': {
+    title: 'Words wait for a person',
+    does: 'The words are stored for a person of the desk, and no turn answers them: the visitor waits for a person while the assistant is silent, or a person has just taken the session.',
+    example: { type: 'message.accepted', message_id, text: 'When are you open?' },
+  },
   'audio.start': {
     title: 'A reply sounds',
     does: 'The binary messages that follow are its audio.',

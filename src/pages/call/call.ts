@@ -180,6 +180,9 @@ class Talk {
     else if (event.type === 'turn.started') {
       [this.#finals, this.#heard] = [[], ''];
       if (event.spoken) this.#say('');
+    } else if (event.type === 'message.accepted') {
+      [this.#finals, this.#heard] = [[], ''];
+      this.#say(this.#options.words.accepted);
     } else if (event.type === 'message.delta') bar.heard((this.#heard += event.text), 'speaking');
     else if (event.type === 'turn.completed' || event.type === 'turn.aborted') {
       bar.heard(this.#heard, event.type === 'turn.completed' ? 'whole' : 'cut');

@@ -34,6 +34,8 @@ export interface CallWords {
   readonly noReply: string;
   readonly noVoice: string;
   readonly busyNow: string;
+  /** The words are stored for a person of the desk. */
+  readonly accepted: string;
   readonly limited: string;
   readonly failed: string;
   readonly denied: string;
@@ -76,6 +78,7 @@ const en: CallWords = {
   noReply: 'There was no reply. Please say it again.',
   noVoice: 'Voice is not available at the moment.',
   busyNow: 'Your message was not taken: another one is answered.',
+  accepted: 'A person will answer this in the conversation.',
   limited: 'No more for now. Please try again later.',
   failed: 'Something went wrong. Please say it again.',
   insecure: insecure.en,
@@ -118,6 +121,7 @@ const de: CallWords = {
   noReply: 'Es kam keine Antwort. Bitte sagen Sie es noch einmal.',
   noVoice: 'Sprache ist im Moment nicht verfügbar.',
   busyNow: 'Ihre Nachricht wurde nicht angenommen: Eine andere wird beantwortet.',
+  accepted: 'Darauf antwortet ein Mensch in der Unterhaltung.',
   limited: 'Im Moment geht nicht mehr. Bitte versuchen Sie es später wieder.',
   failed: 'Etwas ist schiefgegangen. Bitte sagen Sie es noch einmal.',
   insecure: insecure.de,
@@ -160,6 +164,7 @@ const fr: CallWords = {
   noReply: 'Pas de réponse. Veuillez le redire.',
   noVoice: 'La voix n’est pas disponible pour le moment.',
   busyNow: 'Votre message n’a pas été pris : un autre est en cours.',
+  accepted: 'Une personne y répondra dans la conversation.',
   limited: 'Plus rien pour l’instant. Réessayez plus tard.',
   failed: 'Un problème est survenu. Veuillez le redire.',
   insecure: insecure.fr,
@@ -202,6 +207,7 @@ const es: CallWords = {
   noReply: 'No hubo respuesta. Dígalo otra vez, por favor.',
   noVoice: 'La voz no está disponible en este momento.',
   busyNow: 'Su mensaje no se ha aceptado: se responde a otro.',
+  accepted: 'Una persona responderá en la conversación.',
   limited: 'No se puede más por ahora. Inténtelo más tarde.',
   failed: 'Algo ha fallado. Dígalo otra vez, por favor.',
   insecure: insecure.es,
@@ -244,6 +250,7 @@ const pt: CallWords = {
   noReply: 'Não houve resposta. Diga outra vez, por favor.',
   noVoice: 'A voz não está disponível neste momento.',
   busyNow: 'A sua mensagem não foi aceite: outra está a ser respondida.',
+  accepted: 'Uma pessoa responderá na conversa.',
   limited: 'Por agora não é possível mais. Tente mais tarde.',
   failed: 'Algo correu mal. Diga outra vez, por favor.',
   insecure: insecure.pt,
@@ -286,6 +293,7 @@ const ja: CallWords = {
   noReply: '返答がありませんでした。もう一度お話しください。',
   noVoice: '現在、音声は利用できません。',
   busyNow: 'メッセージは受け付けられませんでした。別のメッセージに返答中です。',
+  accepted: '担当者が会話の中でお答えします。',
   limited: '今はこれ以上できません。後でもう一度お試しください。',
   failed: '問題が発生しました。もう一度お話しください。',
   insecure: insecure.ja,
@@ -328,6 +336,7 @@ const ar: CallWords = {
   noReply: 'لم يأتِ رد. يُرجى قوله مرة أخرى.',
   noVoice: 'الصوت غير متاح الآن.',
   busyNow: 'لم تُقبل رسالتك: يُجاب عن رسالة أخرى.',
+  accepted: 'سيرد عليك شخص في المحادثة.',
   limited: 'لا مزيد الآن. يُرجى المحاولة لاحقًا.',
   failed: 'حدث خطأ ما. يُرجى قوله مرة أخرى.',
   insecure: insecure.ar,

@@ -76,6 +76,10 @@ class Spoken {
         { ...one, role: 'user', content: text, status: 'completed' },
         { ...one, role: 'assistant', content: '', status: 'streaming' },
       ];
+    } else if (event.type === 'message.accepted') {
+      const { message_id: id, text: content } = event;
+      const message = { id, role: 'user', content, status: 'completed', stopReason: null, createdAt: null } as const;
+      chat.spoken = [...chat.spoken, message];
     } else if (event.type === 'message.delta')
       this.#reply(event.message_id, ({ content }) => ({ content: content + event.text }));
     else if (event.type === 'turn.completed')

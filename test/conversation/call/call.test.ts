@@ -53,6 +53,9 @@ function replyOf(runner: { readonly turnId: string; readonly machine: { readonly
   return {
     ...{ runner, turnId: runner.turnId, messageId: 'msg_1', isAnnounced: true, words: null, giveWords: () => null },
     send: (event: object) => actor.send({ ...event, at: 0 } as never),
+    get context() {
+      return actor.context;
+    },
     get hasCalled() {
       return (runner.machine.context as TurnContext).called;
     },

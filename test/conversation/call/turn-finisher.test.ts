@@ -6,12 +6,14 @@ import type { Reply } from '../../../src/conversation/call/reply.ts';
 import { TurnFinisher, type TurnFinisherOptions } from '../../../src/conversation/call/turn-finisher.ts';
 import { Replies } from '../../../src/host/replies.ts';
 
-/** Makes a spoken reply with its machine and the runner of its turn; its listener has heard nothing. */
-function spoken(runner: object) {
+const spokenEvents = ['begun', 'announced', 'begin'] as const;
+
+/** Makes a reply with its machine and the runner of its turn, spoken by default; its listener has heard nothing. */
+function spoken(runner: object, events: readonly ('ask' | (typeof spokenEvents)[number])[] = spokenEvents) {
   const actor = new Replies(new Inspector()).open({
     ...{ id: 'call_a.1', workspaceId: 'wks_a', cause: nobody, greeting: false, early: false },
   });
-  for (const type of ['begun', 'announced', 'begin'] as const) actor.send({ type, at: 0 });
+  for (const type of events) actor.send({ type, at: 0 });
   let words: string | null = 'Hello';
   const reply = {
     ...{ messageId: 'msg_a', turnId: 'turn_a', hasCalled: false, position: Promise.resolve({ points: 0, voice: {} }) },
@@ -79,5 +81,23 @@ t.test('a turn that a request ended before its cut was answered stays', async (t
       [],
     );
     t.equal(reply.send({ type: 'leave' })[0]?.type, 'unchanged');
+  }
+});
+
+t.test('[D2] words of a withdrawn reply return once the store has answered that it does not have them', async (t) => {
+  for (const [type, returned] of [
+    ['accepted', []],
+    ['refused', ['put back: Hello']],
+  ] as const) {
+    const events: string[] = [];
+    const finisher = finisherFor(events);
+    const reply = spoken({}, ['ask']);
+    finisher.withdraw(reply, false, 'speech');
+    t.same(events, [], 'the store may have them');
+    t.ok(finisher.owesWords);
+    finisher.answered(reply, reply.send({ type }));
+    t.same(events, returned, type);
+    t.notOk(finisher.owesWords);
+    t.equal(reply.words, null);
   }
 });
