@@ -35,6 +35,7 @@ const questionOf = (...goals: Goal[]): Question => ({
 interface Ran {
   readonly ruler?: RulerName;
   readonly kernel?: string;
+  readonly node?: string;
   readonly plain?: number;
   readonly loadShare?: number;
 }
@@ -43,7 +44,7 @@ interface Ran {
 function ran(
   startedAt: string,
   cost: { readonly F: number; readonly a: number },
-  { ruler = 'C', kernel = 'Linux 1', plain: plainly, loadShare = 10 }: Ran = {},
+  { ruler = 'C', kernel = 'Linux 1', node = 'v20.1.0', plain: plainly, loadShare = 10 }: Ran = {},
 ): Result {
   const row = (contender: string, value: number) => ({
     contender,
@@ -63,7 +64,7 @@ function ran(
     rounds: 2,
     ruler,
     startedAt,
-    machine: { ...machineFacts(), kernel },
+    machine: { ...machineFacts(), kernel, node },
     answers: [{ question: questions[0]!.name, rows, absent: [], failures: [] }],
   };
 }
@@ -88,7 +89,7 @@ t.test(
     t.ok(written.includes('\n- a ≤ 7.0 F: 8.00 × †. It does more.\n'), written);
     t.ok(
       written.includes(
-        '- relay: 2026-01-01 08:00 on Linux 1; 2026-01-02 08:00 on Linux 1; 2026-01-03 08:00 on Linux 1\n',
+        '- relay, Node 20: 2026-01-01 08:00 on Linux 1; 2026-01-02 08:00 on Linux 1; 2026-01-03 08:00 on Linux 1\n',
       ),
       written,
     );
@@ -111,6 +112,33 @@ t.test('a page begins with a summary of the goals that have a headline', async (
   t.notMatch(before!, /small \|/);
   const inFull = questions.flatMap(({ goals }) => goals.filter(({ headline }) => headline !== undefined));
   t.equal(inFull.length, 12);
+});
+
+t.test('runs on another version of Node are another series, and the goals count on the recommended one', async (t) => {
+  const question = questionOf({ ...ratio, headline: 'CPU time of a reply' });
+  const on24 = ran('2026-01-01', { F: 0.02, a: 0.1 }, { node: 'v24.2.0' });
+  const on20 = ran('2026-01-02', { F: 0.01, a: 0.08 });
+  for (const runs of [
+    [on24, on20],
+    [on20, on24],
+  ]) {
+    const kept = keep(question, ...runs);
+    t.equal(kept.runs.length, 2, 'each version keeps its last answer');
+    const written = performanceOf(kept, [question]);
+    t.ok(written.includes('| what | Node 24 | Node 20 | goal |  |\n'), written);
+    t.ok(
+      written.includes('| CPU time of a reply | 5.00 × | 8.00 × | ≤ 7.00 × | met (1 of 3 days or hosts) |\n'),
+      written,
+    );
+    t.ok(written.includes('| relay | 24 | a ≤ 7.0 F | 5.00 × | 20.0 |'), written);
+    t.notOk(written.includes('| relay | 20 |'), written);
+  }
+  const again = keep(question, on20, on24, ran('2026-01-03', { F: 0.01, a: 0.05 }));
+  t.same(
+    again.runs.map(({ startedAt }) => startedAt),
+    ['2026-01-01', '2026-01-03'],
+    'a newer run on Node 20 replaces the older one only',
+  );
 });
 
 t.test('a verdict by fewer than three days or hosts says so', async (t) => {

@@ -1,11 +1,11 @@
 /**
- * The data of the document: the last answer to each question, with the run that gave it, and what the goals need of
- * earlier runs. A run that asks some questions leaves the others as they were.
+ * The data of the document: the last answer to each question on each major version of Node, with the run that gave it,
+ * and what the goals need of earlier runs. A run that asks some questions leaves the others as they were.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Question } from './question.ts';
-import type { Result } from './result.ts';
+import { nodeOf, type Result } from './result.ts';
 import { pastOf, withPast, type PastRun } from './series.ts';
 
 const path = fileURLToPath(new URL('../performance.json', import.meta.url));
@@ -17,10 +17,14 @@ export interface Kept {
   readonly past: readonly PastRun[];
 }
 
-/** Adds the new run, whose answers replace older ones. */
+/** Adds the new run, whose answers replace older ones on the same major version of Node. */
 export function withNew(kept: Kept, result: Result, questions: readonly Question[]): Kept {
   const anew = new Set(result.answers.map(({ question }) => question));
-  const left = kept.runs.map((one) => ({ ...one, answers: one.answers.filter(({ question }) => !anew.has(question)) }));
+  const isReplaced = (one: Result, question: string): boolean => nodeOf(one) === nodeOf(result) && anew.has(question);
+  const left = kept.runs.map((one) => ({
+    ...one,
+    answers: one.answers.filter(({ question }) => !isReplaced(one, question)),
+  }));
   return {
     runs: [...left.filter(({ answers }) => answers.length > 0), result],
     past: withPast(kept.past, pastOf(result, questions)),

@@ -20,7 +20,7 @@ export interface MachineFacts {
 const cores = availableParallelism();
 
 const packages = ['lmdb', 'xstate', 'redis'];
-const engine = '@uwsjs/linux-x64-20';
+const engine = `@uwsjs/linux-x64-${process.versions.node.split('.')[0]}`;
 
 export function machineFacts(): MachineFacts {
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {

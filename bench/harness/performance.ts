@@ -6,7 +6,7 @@ import { floor, plain } from '../contenders/simple.ts';
 import type { Contender } from './contender.ts';
 import type { Kept } from './kept.ts';
 import type { Goal, Question } from './question.ts';
-import { hasMediansAlone, type Result } from './result.ts';
+import { hasMediansAlone, nodeOf, type Result } from './result.ts';
 import {
   pastMost,
   placesLeast,
@@ -35,6 +35,9 @@ const line = (cells: readonly string[]): string => `| ${cells.map(escaped).join(
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   line(head) + line(head.map(() => '---')) + rows.map(line).join('');
 
+/** The major version of Node that is recommended: the goals are judged by its runs, once there are any. */
+const recommendedNode = '24';
+
 /** A question, the run that answered it, and how its goals stand over this run and those before. */
 interface Section extends QuestionTold {
   readonly run: Result;
@@ -61,12 +64,14 @@ function verdictTold({ goal, met, places }: Standing): string {
   return places < placesLeast ? `${word} (${places} of ${placesLeast} days or hosts)` : word;
 }
 
-function goalRow(question: Question, standing: Standing): string[] {
+function goalRow({ question, run }: Section, standing: Standing): string[] {
+  const node = nodeOf(run);
   const { goal, last, runs, places, quietest } = standing;
   const toPlain = last?.plain === undefined ? '' : `${shown(last.plain)} ×`;
   const lastTold = last === null ? 'not measured' : goalValue(goal, last);
   return [
     question.name,
+    node,
     goalTold(goal),
     lastTold,
     yardstickTold(question, last),
@@ -83,6 +88,7 @@ const goalsOf = (told: readonly Section[]): string =>
   table(
     [
       'question',
+      'Node',
       'goal',
       'last run',
       'its F (µs)',
@@ -93,7 +99,7 @@ const goalsOf = (told: readonly Section[]): string =>
       'its F (µs)',
       '',
     ],
-    told.flatMap(({ question, standings }) => standings.map((standing) => goalRow(question, standing))),
+    told.flatMap((section) => section.standings.map((standing) => goalRow(section, standing))),
   );
 
 const unitTold = (question: Question, { kind, of }: Goal): string => {
@@ -108,20 +114,32 @@ const measuredTold = (question: Question, { goal, quietest }: Standing): string 
 const boundTold = (question: Question, goal: Goal): string =>
   `${goal.most === undefined ? `≥ ${shown(goal.least!)}` : `≤ ${shown(goal.most)}`}${unitTold(question, goal)}`;
 
-const summaryOf = (told: readonly Section[]): string =>
-  table(
-    ['what', 'measured', 'goal', ''],
+/** The figure of a goal on one version of Node; empty where it was not measured. */
+function measuredOn(node: string, { goal }: Standing, sections: readonly Section[]): string {
+  for (const { question, run, standings } of sections) {
+    const found = standings.find((one) => one.goal === goal);
+    if (found !== undefined && nodeOf(run) === node) return measuredTold(question, found);
+  }
+  return '';
+}
+
+/** The goals that have a headline, on each version of Node. `sections`: the answers of all runs. */
+function summaryOf(told: readonly Section[], sections: readonly Section[]): string {
+  const nodes = [...new Set(sections.map(({ run }) => nodeOf(run)))].toSorted().reverse();
+  return table(
+    ['what', ...nodes.map((node) => `Node ${node}`), 'goal', ''],
     told.flatMap(({ question, standings }) =>
       standings
         .filter(({ goal }) => goal.headline !== undefined)
         .map((standing) => [
           standing.goal.headline!,
-          measuredTold(question, standing),
+          ...nodes.map((node) => measuredOn(node, standing, sections)),
           boundTold(question, standing.goal),
           verdictTold(standing),
         ]),
     ),
   );
+}
 
 /** The goals that have plain words, each as a sentence with the highest figure of all runs. */
 const wordsOf = (told: readonly Section[]): string =>
@@ -138,9 +156,9 @@ const wordsOf = (told: readonly Section[]): string =>
 function seriesTold(told: readonly Section[]): string {
   const lines = told
     .filter(({ standings }) => standings.length > 0)
-    .map(({ question, series }) => {
+    .map(({ question, run, series }) => {
       const runs = series.map(({ startedAt, kernel }) => `${startedAt.slice(0, 16).replace('T', ' ')} on ${kernel}`);
-      return `- ${question.name}: ${runs.join('; ')}\n`;
+      return `- ${question.name}, Node ${nodeOf(run)}: ${runs.join('; ')}\n`;
     });
   return lines.join('');
 }
@@ -186,7 +204,7 @@ function figuresOf({ question, answer, run }: Section): string {
     }),
   );
   const head = ['case', 'contender', ...figures.map(({ name, unit }) => (unit === '' ? name : `${name} (${unit})`))];
-  return `### ${question.title}\n\n${question.method}\n\n${table(head, rows)}\nRun: ${dayOf(run)}, ${rulerTold(run)}.\n`;
+  return `### ${question.title}\n\n${question.method}\n\n${table(head, rows)}\nRun: ${dayOf(run)}, Node ${nodeOf(run)}, ${rulerTold(run)}.\n`;
 }
 
 function contendersOf(told: readonly QuestionTold[]): string {
@@ -218,16 +236,20 @@ function sectionOf(told: QuestionTold, run: Result, past: readonly PastRun[]): S
 }
 
 export function performanceOf({ runs, past }: Kept, questions: readonly Question[]): string {
-  const found = runs.flatMap((run) => toldOf(run, questions).map((told) => sectionOf(told, run, past)));
-  const told = questions.flatMap((question) => found.filter((one) => one.question === question));
+  const sections = runs.flatMap((run) => toldOf(run, questions).map((told) => sectionOf(told, run, past)));
+  const told = questions.flatMap((question) => {
+    const answers = sections.filter((one) => one.question === question);
+    return answers.find(({ run }) => nodeOf(run) === recommendedNode) ?? answers.at(-1) ?? [];
+  });
   return `# Performance
 
 What events, turns, streams and sessions cost here, against goals and beside other servers. [parley](../README.md) › performance
 
-The figures are those of each question's quietest run, by the Node, the machine and the day named under
-[How it is measured](#how-it-is-measured). F is a small relay by hand without keys, limits, store and log.
+The figures are those of each question's quietest run, by the machine and the day named under
+[How it is measured](#how-it-is-measured); the goals count on Node ${recommendedNode}, where it was measured. F is a
+small relay by hand without keys, limits, store and log.
 
-${summaryOf(told)}
+${summaryOf(told, sections)}
 More: [goals](#goals) over all runs, [what falls short](#what-falls-short) and why, [figures](#figures) of each question,
 [who was measured](#who-was-measured). What was measured and tried along the way: [performance notes](performance-notes.md).
 

@@ -11,6 +11,9 @@ import type { Answer } from './runner.ts';
 export const hasMediansAlone = ({ rounds, answers }: Result): boolean =>
   rounds > 1 && answers.every(({ rows }) => rows.every(({ samples }) => samples.length === 1));
 
+/** The major version of Node that a run was made on, as `24`. */
+export const nodeOf = ({ machine }: Pick<Result, 'machine'>): string => machine.node.slice(1).split('.')[0]!;
+
 export interface Result {
   readonly size: Size;
   readonly rounds: number;

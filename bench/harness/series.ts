@@ -4,7 +4,7 @@
  */
 import { plain } from '../contenders/simple.ts';
 import type { Goal, Pick, Question, Size } from './question.ts';
-import { hasMediansAlone, type Result } from './result.ts';
+import { hasMediansAlone, nodeOf, type Result } from './result.ts';
 import type { RulerName } from './ruler.ts';
 import { judge, meets, paired, rowOf, spreadOf, type Judged, type Row } from './statistics.ts';
 
@@ -27,12 +27,14 @@ export interface PastRun {
   /** ISO 8601. */
   readonly startedAt: string;
   readonly kernel: string;
+  /** The major version of Node, as `24`. */
+  readonly node: string;
   readonly ruler: RulerName;
   readonly size: Size;
   readonly figures: readonly PastFigure[];
 }
 
-/** Earlier runs that are kept of a question, by one ruler and of one size. */
+/** Earlier runs that are kept of a question, by one ruler, of one size and on one major version of Node. */
 export const pastMost = 8;
 
 /** Days or hosts that a verdict needs. */
@@ -91,12 +93,12 @@ export function pastOf(run: Result, questions: readonly Question[]): PastRun[] {
         .flatMap((goal) => judge(goal, rows) ?? [])
         .map((judged) => [figureOf(judged.goal), figureIn(question, judged, rows)]),
     );
-    return [{ question: name, startedAt, kernel, ruler, size, figures: [...figures.values()] }];
+    return [{ question: name, startedAt, kernel, node: nodeOf(run), ruler, size, figures: [...figures.values()] }];
   });
 }
 
 const isSameSeries = (a: PastRun, b: PastRun): boolean =>
-  a.question === b.question && a.ruler === b.ruler && a.size === b.size;
+  a.question === b.question && a.node === b.node && a.ruler === b.ruler && a.size === b.size;
 
 /** Adds runs, and forgets the oldest of each series beyond `pastMost`. */
 export function withPast(past: readonly PastRun[], added: readonly PastRun[]): PastRun[] {
