@@ -18,45 +18,20 @@ import { nobody } from '../actors/cause.ts';
 import type { ActorIdentity } from '../actors/inspector.ts';
 import { Deferred } from './deferred.ts';
 import { steadyTime, type Timer } from '../base/clock.ts';
-import { limits } from '../base/limits.ts';
 import type { SlotListItem } from '../base/slot-list.ts';
 import type { TurnFault } from '../metrics/metrics.ts';
 import type { AnswerCut, ModelStream, ModelFailure } from '../providers/model.ts';
-import { StoreUnavailable, type Cause, type StopRequest, type TurnPast } from '../store/store.ts';
-import { codePoints } from '../base/text.ts';
+import type { Cause, StopRequest, TurnPast } from '../store/store.ts';
 import type { LeaseEvents } from './lease.ts';
-import {
-  endOfFate,
-  errorOf,
-  faultOf,
-  oursEnd,
-  results,
-  terminalFor,
-  type Begun,
-  type Heard,
-  type SealedTokens,
-  type TurnFacts,
-  type TurnParts,
-  type TurnStatus,
-} from './ports.ts';
+import { errorOf, faultOf, type Begun, type TurnFacts, type TurnParts, type TurnStatus } from './ports.ts';
 import type { TurnInFlight } from './in-flight.ts';
+import { TurnEndSteps } from './end-steps.ts';
 import { causeOf, TurnEventLog } from './event-log.ts';
 import { ModelRounds, type RoundEvents } from './rounds.ts';
 import { awaitingEnd, final, listening, running, silent, storing } from './states.ts';
 import { StoredPieces } from './stored-pieces.ts';
-import { TurnLog, type TurnEnd } from './log.ts';
+import { TurnLog } from './log.ts';
 import { Writer, type WriterEvents } from './writer.ts';
-import { retryMs } from '../base/store-retry.ts';
-
-/** Milliseconds for which a chat that has not begun waits for the end that another process has given its turn. */
-export const fateMs = 1_000;
-/** Milliseconds beyond a lease for which readers of such a turn wait for its end before their streams are cut. */
-export const fateReadersMs = 10_000;
-/** Tries of a turn's step that failed for a fault of our own, which time does not mend. */
-export const faultTriesMax = 3;
-
-/** Milliseconds for which readers wait for an unknown end, before their streams are cut. */
-const readersWaitMs = limits.leaseMs + fateReadersMs;
 
 export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, WriterEvents, RoundEvents {
   readonly turnId: string;
@@ -86,18 +61,8 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
   readonly #settled = new Deferred<boolean>();
   readonly #rounds: ModelRounds;
   readonly #supply = new StoredPieces();
-  #heard: Heard | null = null;
   readonly #writer: Writer;
-  /** The end for readers; until the end is known, the one that they get if they cannot wait. */
-  #terminal: TurnEnd = oursEnd;
-  /** The cause of the end that this process has stored; nobody before. */
-  #sealedBy = nobody;
-  /** Whether the step that stored the end has stored all output. */
-  #allStored = false;
-  /** The number of questions to the store about another process's end of the turn: only the last answer counts. */
-  #questions = 0;
-  /** The number of attempts to store the end that failed. */
-  #tries = 0;
+  readonly #endSteps: TurnEndSteps;
   /** The machine's deadline that the timer is set to; null without a timer. */
   #deadline: number | null = null;
   #timer: Timer | null = null;
@@ -129,6 +94,11 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     this.#watchDeadline();
     this.#rounds = new ModelRounds(this, this.log, parts);
     this.#writer = new Writer(this.log, this, (position, text) => parts.steps.append(position, text), parts);
+    this.#endSteps = new TurnEndSteps({
+      ...{ machine: this.machine, log: this.log, parts, rounds: this.#rounds, writer: this.#writer },
+      ...{ events: this.#events, cause, time: this.#time },
+      send: (event, error) => this.#send(event, error),
+    });
     parts.steps.open(this);
   }
 
@@ -184,7 +154,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
    * which end the turn has.
    */
   fenced(): void {
-    this.#send({ type: 'fenced', at: this.#now, until: this.#waitUntil });
+    this.#send({ type: 'fenced', at: this.#now, until: this.#endSteps.waitUntil });
   }
 
   /**
@@ -303,7 +273,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
   }
 
   taken(): void {
-    this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
+    this.#send({ type: 'taken', at: this.#now, until: this.#endSteps.waitUntil });
   }
 
   stopRequested(reason: StopRequest): void {
@@ -331,11 +301,6 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     return this.#time();
   }
 
-  /** The time until which an end that only the store knows is awaited: sooner for a chat, later for readers. */
-  get #waitUntil(): number {
-    return this.#now + (this.#context.begun ? readersWaitMs : fateMs);
-  }
-
   /** Sends the machine an event; `error`: the error behind it. An event of a turn that has ended is dropped. */
   #send(event: TurnEvent, error: unknown = null): void {
     if (this.hasEnded) return;
@@ -358,7 +323,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     const { span } = this.#parts;
     if (span === null) return;
     this.#rounds.endSpan();
-    span.end({ error: errorOf(status, this.#terminal, this.#context.refusal) });
+    span.end({ error: errorOf(status, this.#endSteps.terminal, this.#context.refusal) });
   }
 
   #causeOf(type: TurnEvent['type']): Cause {
@@ -387,13 +352,11 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
       case 'append':
         return this.#writer.start();
       case 'seal':
-        if (this.#tries === 0) void this.#seal();
-        else this.#parts.clock.after(retryMs(this.#tries - 1), () => void this.#seal());
-        return;
+        return this.#endSteps.seal();
       case 'withdraw':
-        return void this.#withdraw();
+        return void this.#endSteps.withdraw();
       case 'follow':
-        return void this.#follow();
+        return void this.#endSteps.follow();
       case 'calls.store':
         return void this.#storeCalls();
       case 'calls.send':
@@ -412,9 +375,9 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
         return this.#announceBegun({ kind: outcome.reason, failure: this.#failure });
       case 'turn.left':
         this.#parts.steps.leave();
-        return this.#over.resolve(this.#sealedBy);
+        return this.#over.resolve(this.#endSteps.sealedBy);
       case 'readers.end':
-        return this.log.close(this.#terminal, this.#allStored);
+        return this.log.close(this.#endSteps.terminal, this.#endSteps.isAllStored);
       case 'readers.cut':
         return this.log.cut();
       case 'settled':
@@ -459,100 +422,5 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     this.#rounds.rest();
     await this.#writer.idle;
     if (this.calls) await this.#rounds.store();
-  }
-
-  /**
-   * Stores the end, once no write is under way. If only the stored output is sealed, that may be less than readers have
-   * seen, after a failover.
-   */
-  async #seal(): Promise<void> {
-    if (this.#writer.idle !== null) await this.#writer.idle;
-    if (this.machine.state !== 'sealing') return;
-    const { ending, asStored, shared } = this.#context;
-    const result = results[ending!];
-    const cause = this.#causeOf('sealed');
-    if (this.#parts.speaker !== null) this.#heard ??= await this.#parts.speaker.heard(ending!);
-    const heard = this.#heard;
-    const { calls, counted: usage } = this.#rounds;
-    calls?.end(ending === 'tool_calls');
-    let counted: 'fenced' | SealedTokens;
-    try {
-      counted = await this.#parts.steps.finish({
-        result,
-        tail: asStored ? null : this.log.rest(),
-        usage,
-        log: this.log,
-        past: this.past,
-        cause,
-        heard,
-        calls,
-        model: this.#parts.model.asked,
-        isAnswered: this.#context.begun,
-      });
-    } catch (error) {
-      this.#tries++;
-      // A fault in the program is retried a few times, a store that is away until it answers.
-      const last = !(error instanceof StoreUnavailable) && this.#tries >= faultTriesMax;
-      return this.#send(
-        {
-          type: 'unsealed',
-          at: this.#now,
-          fault: faultOf(error),
-          certain: !shared || error instanceof RangeError,
-          last,
-          until: this.#waitUntil,
-        },
-        error,
-      );
-    }
-    if (counted === 'fenced') return this.#send({ type: 'taken', at: this.#now, until: this.#waitUntil });
-    this.#sealedBy = cause;
-    const { isSilenced = false } = counted;
-    this.#terminal = terminalFor(isSilenced ? results.taken : result, counted, calls?.made ?? []);
-    calls?.notifyResults();
-    if (isSilenced) await this.#learnStored();
-    this.#allStored = !asStored && !isSilenced;
-    if (heard !== null) this.log.release(heard.points);
-    this.#send({ type: isSilenced ? 'silenced' : 'sealed', at: this.#now });
-  }
-
-  /** Shows readers the output that is stored although no answer said so, before the end of a turn that a take silenced. */
-  async #learnStored(): Promise<void> {
-    const { stored } = this.log;
-    const fate = await this.#parts.steps.fate(stored, () => false).catch(() => null);
-    if (fate !== null && fate !== 'unknown') this.log.commitUpTo(stored + codePoints(fate.text));
-  }
-
-  async #withdraw(): Promise<void> {
-    const stored = await this.#parts.steps.withdraw(this.past);
-    if (stored) this.#sealedBy = this.#cause;
-    if (this.#context.refusal === 'withdrawn') this.#terminal = { type: 'failed', errorCode: 'assistant_unavailable' };
-    this.#send({ type: 'withdrawn', at: this.#now, stored });
-  }
-
-  /** Reads from the store how another process ends the turn. */
-  async #follow(): Promise<void> {
-    const { stored } = this.log;
-    const question = ++this.#questions;
-    const fate = await this.#parts.steps
-      .fate(stored, () => question === this.#questions && this.#isWanted)
-      .catch(() => 'unknown' as const);
-    const { state } = this.machine;
-    if (question !== this.#questions || (state !== 'asking' && state !== 'following')) return;
-    const end = endOfFate(fate);
-    // A chat that gets an error shows neither text nor end.
-    if (fate !== null && fate !== 'unknown' && (state === 'following' || end === 'aborted' || end === 'expired')) {
-      this.#terminal = fate.terminal;
-      this.log.release(Infinity);
-      this.log.commitUpTo(stored + codePoints(fate.text));
-      if (fate.calls.length > 0) this.log.learn(fate.calls);
-    }
-    this.#send({ type: 'fate', at: this.#now, end });
-  }
-
-  /** Whether a chat or a reader still waits for the end that another process stores. */
-  get #isWanted(): boolean {
-    const { state } = this.machine;
-    return state === 'asking' || (state === 'following' && this.log.followed);
   }
 }

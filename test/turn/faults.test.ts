@@ -3,7 +3,7 @@ import t from 'tap';
 import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
-import { faultTriesMax } from '../../src/turn/runner.ts';
+import { faultTriesMax } from '../../src/turn/end-steps.ts';
 import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 
 const away = new StoreUnavailable('the store is away');

@@ -6,7 +6,7 @@ import t from 'tap';
 import { reachTurn } from '../../src/conversation/turns.ts';
 import { limits } from '../../src/base/limits.ts';
 import { left, nothing, open, remember, unanswered, verbs } from './losses.ts';
-import { fateMs, fateReadersMs } from '../../src/turn/runner.ts';
+import { fateMs, fateReadersMs } from '../../src/turn/end-steps.ts';
 import { remoteBegunMs, remoteSealMs } from '../../src/turn/remote-turns.ts';
 import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 

@@ -3,7 +3,7 @@ import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import type { TurnStop } from '../../machines/turn.ts';
 import { counted, settle, Stage, turnMsMax } from './stage.ts';
-import { fateMs, fateReadersMs } from '../../src/turn/runner.ts';
+import { fateMs, fateReadersMs } from '../../src/turn/end-steps.ts';
 import { storeRetryMsMax, retryMs } from '../../src/base/store-retry.ts';
 
 const away = new StoreUnavailable('the store is away');

@@ -5,7 +5,7 @@ import { limits } from '../../src/base/limits.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
 import { pastOf } from '../../src/turn/event-log.ts';
 import { counted, settle, Stage } from './stage.ts';
-import { fateMs, fateReadersMs } from '../../src/turn/runner.ts';
+import { fateMs, fateReadersMs } from '../../src/turn/end-steps.ts';
 import { storeRetryMsMax } from '../../src/base/store-retry.ts';
 
 /** A stage whose steps are noted in words. */
