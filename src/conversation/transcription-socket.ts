@@ -9,13 +9,14 @@ import type { Timer } from '../base/clock.ts';
 import type { Services } from './services.ts';
 import type { Session } from '../store/store.ts';
 import { AudioIntake } from './audio-intake.ts';
+import { EndPoller } from './end-poller.ts';
 import { voiceCaller, type Principal } from './principal.ts';
 import { keyOf } from './access-checks.ts';
 import { closingBytes, endWith, fits, ours, parseMessage, refused, tooLarge } from './socket-messages.ts';
-import { sessionView } from './views.ts';
 import type { Encoding } from '../base/audio-formats.ts';
 import type { VoiceDetector } from '../providers/voice/voices.ts';
-import { Listener, type ListenerEvent } from '../providers/voice/listener.ts';
+import type { ListenerEvent } from '../providers/voice/listener-events.ts';
+import { Listener } from '../providers/voice/listener.ts';
 import { shape, FinishMessage, FlushMessage, StartMessage } from '../wire/wire.ts';
 import { failureOfVoice, transcriberOf, type ReadyVoice } from './voice-call.ts';
 import { VoicePresence } from './voice-presence.ts';
@@ -59,8 +60,7 @@ export class TranscriptionSocket implements SocketListener {
   /** Made for the first audio, with the settings before it. */
   #hearing: Hearing | null = null;
   readonly #intake: AudioIntake;
-  #lookedAt: number;
-  #homeAt = -Infinity;
+  readonly #endPoller: EndPoller;
   readonly #presence: VoicePresence;
   #timer: Timer | null = null;
   #over = false;
@@ -68,10 +68,8 @@ export class TranscriptionSocket implements SocketListener {
   #closedEarly: { readonly code: string | null; readonly close: number } | null = null;
 
   constructor(options: TranscriptionSocketOptions) {
-    const { clock } = options.services;
     this.#options = options;
     this.#settings = options.settings;
-    this.#lookedAt = clock.monotonic();
     const { services, assistant, principal, session, requestId } = options;
     this.#presence = new VoicePresence({
       ...{ services, principal, session, requestId },
@@ -89,6 +87,8 @@ export class TranscriptionSocket implements SocketListener {
       refused: (code) => this.#fault(code, refused),
       failed: (error) => this.#fail(error),
     });
+    // No usage of a removed workspace is left to count the audio in.
+    this.#endPoller = new EndPoller({ services, assistant, session, removed: () => this.#intake.leaveUncounted() });
     options.actor.onDecision = (outcomes) => {
       for (const outcome of outcomes) if (outcome.type === 'socket.closed') this.#close(outcome.code, outcome.close);
     };
@@ -313,44 +313,14 @@ export class TranscriptionSocket implements SocketListener {
       const now = clock.monotonic();
       this.#intake.countWhenDue();
       if (this.#overdue) this.#options.actor.send({ type: 'tick', at: this.#now });
-      if (!this.#over) void this.#look(now);
+      if (!this.#over) void this.#pollEnd(now);
       if (!this.#over) this.#presence.look();
       if (!this.#over) this.#tick();
     });
   }
 
-  /**
-   * Closes the socket if its workspace or session has ended: in this process at once, in another one within a second.
-   */
-  async #look(now: number): Promise<void> {
-    try {
-      if ((await this.#isHomeless(now)) || (await this.#isSessionOver(now)))
-        this.#options.actor.send({ type: 'session.ended', at: this.#now });
-    } catch {
-      // A store that is away cannot report an end.
-    }
-  }
-
-  /**
-   * Whether the workspace was removed, which the process that removes it notices itself. No usage is left then to count
-   * the audio in.
-   */
-  async #isHomeless(now: number): Promise<boolean> {
-    const { assistant, services } = this.#options;
-    if (now - this.#homeAt < limits.catalogFreshMs) return false;
-    this.#homeAt = now;
-    if ((await services.host.workspaces.of(assistant.record.workspaceId)) !== null) return false;
-    this.#intake.leaveUncounted();
-    return true;
-  }
-
-  async #isSessionOver(now: number): Promise<boolean> {
-    const { session, services } = this.#options;
-    const { host, store, clock } = services;
-    if (session === null || this.#over || (store.leaseMs !== null && now - this.#lookedAt < limits.catalogFreshMs))
-      return false;
-    this.#lookedAt = now;
-    const stored = await host.sessions.read(session.workspaceId, session.id);
-    return stored === null || sessionView(stored, clock.now()).status === 'ended';
+  /** Closes the socket if its workspace or session has ended. */
+  async #pollEnd(now: number): Promise<void> {
+    if (await this.#endPoller.hasEnded(now)) this.#options.actor.send({ type: 'session.ended', at: this.#now });
   }
 }

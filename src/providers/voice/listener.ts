@@ -6,7 +6,9 @@ import { VoiceFailed, type DecodingDraft } from '../voice.ts';
 import { windowSamples } from './engine/messages.ts';
 import { endBefore, onsetBefore } from './speech-boundaries.ts';
 import { Hypothesis } from './hypothesis.ts';
-import { Segmenter, type FinalReason, type Segmented } from './segmenter.ts';
+import { OrderedEvents, type ListenerEvent } from './listener-events.ts';
+import { PartialSchedule } from './partial-schedule.ts';
+import { Segmenter, type Segmented } from './segmenter.ts';
 import { AudioHistory } from './audio-history.ts';
 
 /** Finished utterances that wait for their transcript. */
@@ -27,34 +29,8 @@ const partialPrerollSamples = 160 * samplesPerMs;
  * word in progress.
  */
 const paddingSamples = 200 * samplesPerMs;
-/**
- * Lengths of an utterance at which it is decoded for a partial. The intervals grow, so that the cost does not grow with
- * the square of the length.
- */
-const partialsAt = [350, 1_000, 1_500, 2_250, 3_400, 5_000, 7_600].map((ms) => ms * samplesPerMs);
-/** Audio after which a first decoding without words is repeated, up to the second one. */
-const emptyAgain = 100 * samplesPerMs;
 /** Maximum number of windows detected at a time. */
 const windowsMax = 32;
-
-export type ListenerEvent =
-  | { readonly type: 'speech.started'; readonly utterance: number; readonly at_ms: number }
-  | { readonly type: 'speech.stopped'; readonly utterance: number; readonly at_ms: number }
-  | {
-      readonly type: 'transcript.partial';
-      readonly utterance: number;
-      readonly text: string;
-      readonly stable: number;
-      readonly start_ms: number;
-    }
-  | {
-      readonly type: 'transcript.final';
-      readonly utterance: number;
-      readonly text: string;
-      readonly start_ms: number;
-      readonly end_ms: number;
-      readonly reason: FinalReason;
-    };
 
 /** Progress of the current utterance, which the listener reports beside the events. */
 export interface ListenerFollower {
@@ -108,9 +84,7 @@ interface Spoken {
   readonly audioFrom: number;
   readonly hypothesis: Hypothesis;
   readonly draft: DecodingDraft;
-  partialsMade: number;
-  /** Length of audio at which a decoding without words is repeated. */
-  again: number;
+  readonly partials: PartialSchedule;
   /** Decoding that began at a pause, in case the speech ends there. */
   early: {
     readonly to: number;
@@ -141,9 +115,7 @@ export class Listener {
   #lastEnd = 0;
   /** End of the audio; only the silence that fills its last window follows. */
   #audioEnd = Infinity;
-  /** Utterances that were cut and whose finals are pending, the oldest first. Events of later utterances wait. */
-  readonly #cuts = new Set<number>();
-  #waiting: ListenerEvent[] = [];
+  readonly #events: OrderedEvents;
   /** Number of pending finals. */
   #owed = 0;
   #running = false;
@@ -154,6 +126,7 @@ export class Listener {
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#events = new OrderedEvents((event) => options.emit(event));
     this.#segmenter = new Segmenter(options.silenceMs, {
       onset: (sure, position) => onsetBefore(sure, position, this.#audio),
       end: (sure, position) => endBefore(sure, position, this.#audio),
@@ -208,7 +181,7 @@ export class Listener {
     this.#stop.abort();
     this.#spoken?.early?.stop.abort();
     this.#spoken?.partial?.abort();
-    this.#waiting = [];
+    this.#events.close();
     this.#finished();
   }
 
@@ -302,13 +275,12 @@ export class Listener {
       audioFrom,
       hypothesis: new Hypothesis(),
       draft: { tokens: [] },
-      partialsMade: 0,
-      again: Infinity,
+      partials: new PartialSchedule(),
       early: null,
       partial: null,
       isDropped: false,
     };
-    this.#emit({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
+    this.#events.send({ type: 'speech.started', utterance: number, at_ms: msOf(from) });
   }
 
   /** Decodes the speech so far at a pause: if it has ended, the final is ready at the end of the silence. */
@@ -360,22 +332,13 @@ export class Listener {
   #maybePartial(): void {
     const spoken = this.#spoken;
     if (spoken === null || !this.#wanted || spoken.partial !== null || spoken.early !== null) return;
-    const stretch = this.#options.stretch();
-    const spokenSamples = this.#segmenter.position - spoken.from;
-    if (
-      stretch === Infinity ||
-      spokenSamples < Math.min(spoken.again, partialsAt[spoken.partialsMade] ?? Infinity) * stretch
-    )
-      return;
-    spoken.again = Infinity;
-    // A late partial is skipped.
-    while (spokenSamples >= (partialsAt[spoken.partialsMade] ?? Infinity) * stretch) spoken.partialsMade++;
+    if (!spoken.partials.take(this.#segmenter.position - spoken.from, this.#options.stretch())) return;
     const to = this.#segmenter.position;
     const stop = (spoken.partial = new AbortController());
     this.#options.transcribe(this.#beginning(spoken, to), spoken, 'partial', stop.signal).then(
       (text) => {
         spoken.partial = null;
-        if (text === '' && spoken.partialsMade === 1) spoken.again = to - spoken.from + emptyAgain;
+        if (text === '') spoken.partials.hadNoWords(to - spoken.from);
         this.#sendPartial(spoken, text, to);
       },
       // A failed partial is skipped; the final reports whether the recogniser has failed.
@@ -385,7 +348,7 @@ export class Listener {
 
   #sendPartial(spoken: Spoken, text: string, to: number): void {
     if (this.#spoken !== spoken || text === '' || !this.#wanted) return;
-    this.#emit({
+    this.#events.send({
       type: 'transcript.partial',
       utterance: spoken.number,
       ...spoken.hypothesis.take(text, msOf(to - spoken.from)),
@@ -401,7 +364,7 @@ export class Listener {
     this.#lastEnd = to;
     spoken.partial?.abort();
     this.#options.ends();
-    if (reason === 'silence') this.#emit({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
+    if (reason === 'silence') this.#events.send({ type: 'speech.stopped', utterance, at_ms: msOf(to) });
     if (++this.#owed > socketFinalsOwedMax)
       return this.#fail(new VoiceFailed('process', 'Too many finals are pending.'));
     const decoded = this.#finalText(spoken, to);
@@ -410,7 +373,7 @@ export class Listener {
       const heard = await decoded;
       const text = spoken.isDropped ? '' : spoken.hypothesis.final(heard);
       this.#owed--;
-      this.#emit({
+      this.#events.send({
         type: 'transcript.final',
         utterance,
         text,
@@ -418,10 +381,10 @@ export class Listener {
         end_ms: msOf(Math.min(to, this.#audioEnd)),
         reason,
       });
-      this.#release(utterance);
+      this.#events.release(utterance);
     });
     // The utterance was cut: the rest of the speech is a new utterance, sent after this final.
-    if (reason === 'length' || reason === 'flush') this.#cuts.add(utterance);
+    if (reason === 'length' || reason === 'flush') this.#events.cut(utterance);
     this.#finals.catch((error) => this.#fail(error));
   }
 
@@ -444,29 +407,6 @@ export class Listener {
     const samples = new Int16Array(to - from + paddingSamples);
     samples.set(this.#audio.slice(from, to));
     return samples;
-  }
-
-  #emit(event: ListenerEvent): void {
-    if (this.#closed) return;
-    const [cut = Infinity] = this.#cuts;
-    if (event.utterance > cut) this.#hold(event);
-    else this.#options.emit(event);
-  }
-
-  /** Keeps only the last waiting partial of an utterance. */
-  #hold(event: ListenerEvent): void {
-    const last = this.#waiting.at(-1);
-    if (event.type === 'transcript.partial' && last?.type === event.type && last.utterance === event.utterance)
-      this.#waiting.pop();
-    this.#waiting.push(event);
-  }
-
-  /** Sends the events that waited for the final of a cut utterance, up to the next cut. */
-  #release(utterance: number): void {
-    if (!this.#cuts.delete(utterance)) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const event of waiting) this.#emit(event);
   }
 }
 

@@ -8,7 +8,8 @@ import { limits } from '../../base/limits.ts';
 import { classifyInterruption, type Interruption, type SpokenReply } from './interruption.ts';
 import { recognitionRate } from './audio/decoding.ts';
 import type { PendingTranscript, Words } from './pending-transcript.ts';
-import { Listener, type ListenerEvent, type ListenerOptions } from './listener.ts';
+import type { ListenerEvent } from './listener-events.ts';
+import { Listener, type ListenerOptions } from './listener.ts';
 import { unfinished } from './unfinished.ts';
 
 /** Factor by which the silence after an unfinished text is longer, and the longest silence. */

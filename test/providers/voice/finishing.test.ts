@@ -1,6 +1,7 @@
 /** A listener takes a message whenever it comes, also in the moment in which it has just run out of work. */
 import t from 'tap';
-import { Listener, type ListenerEvent } from '../../../src/providers/voice/listener.ts';
+import type { ListenerEvent } from '../../../src/providers/voice/listener-events.ts';
+import { Listener } from '../../../src/providers/voice/listener.ts';
 
 const listener = (chance = 0, emit: (event: ListenerEvent) => void = () => {}): Listener =>
   new Listener({

@@ -3,12 +3,8 @@
  * (contract 8).
  */
 import t from 'tap';
-import {
-  Listener,
-  type ListenerEvent,
-  type ListenerOptions,
-  socketFinalsOwedMax,
-} from '../../../src/providers/voice/listener.ts';
+import { Listener, type ListenerOptions, socketFinalsOwedMax } from '../../../src/providers/voice/listener.ts';
+import type { ListenerEvent } from '../../../src/providers/voice/listener-events.ts';
 import { AudioPieces, speechAheadBytesMax } from '../../../src/providers/voice/pieces.ts';
 import { AudioHistory } from '../../../src/providers/voice/audio-history.ts';
 
