@@ -3,7 +3,7 @@ import { auditOfWorkspaces } from '../../../src/store/records/audit.ts';
 import type { AuditEntry, Catalog } from '../../../src/store/store.ts';
 import type { Drawn } from './drawn.ts';
 import { chosen, Known, publicIdOf, slugs } from './known.ts';
-import type { Call } from './steps.ts';
+import type { Call } from './making.ts';
 import { testStep } from './test-steps.ts';
 
 const call = (verb: keyof Catalog, args: readonly unknown[], learn?: Call['learn']): Call => ({

@@ -10,7 +10,8 @@ import { catalogSteps, furnished } from './catalog-steps.ts';
 import type { Contender, OpenContender } from './contenders.ts';
 import { sequences, type Drawn } from './drawn.ts';
 import { chosen, Known, picked } from './known.ts';
-import { storeSteps, type Call } from './steps.ts';
+import type { Call } from './making.ts';
+import { storeSteps } from './steps.ts';
 
 export interface DifferentialOptions {
   readonly seed: number;

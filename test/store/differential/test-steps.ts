@@ -5,7 +5,7 @@ import type { AssistantTest, Erasure, Session, TestResult, TestRun } from '../..
 import { assistant, assistantTest, snapshot, testRun } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
 import { chosen, Known, picked } from './known.ts';
-import type { Call } from './steps.ts';
+import type { Call } from './making.ts';
 
 type Make = (known: Known, drawn: Drawn) => Promise<Call> | Call;
 
