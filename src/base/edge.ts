@@ -1,7 +1,7 @@
 /** The interface to HTTP and WebSockets for the rest of the code. The engines are in `edge/`. */
 
-/** Header names in lower case with their values. */
-export type ResponseHeaders = Readonly<Record<string, string>>;
+/** Header names in lower case with their values; a list is one line each, as `set-cookie` needs it. */
+export type ResponseHeaders = Readonly<Record<string, string | string[]>>;
 
 /** A request's body: its bytes, or the reason why they are missing. */
 export type Body =

@@ -68,7 +68,6 @@ export const limits = {
   deskWaitSecondsMax: 3600,
   deskTextCharactersMax: 500,
   deskReasonCharactersMax: 500,
-  deskNameCharactersMax: 80,
   deskPresenceMs: 60_000, // time for which a person counts as present after a request
 
   // Tools (contract 13)
@@ -185,6 +184,7 @@ export const limits = {
 
   // The console
   nameCharactersMax: 200,
+  personNameCharactersMax: 80, // in one line: visitors of the desk see it
   descriptionCharactersMax: 2000,
   feedbackCharactersMax: 1000,
   versionNoteCharactersMax: 500,

@@ -46,6 +46,10 @@ export function grouped(count: number): string {
   return groups.join(',');
 }
 
+/** Whether a text is one line with something to see: no control character, line break or change of direction. */
+export const isOneLine = (text: string): boolean =>
+  /\S/.test(text) && !/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text);
+
 /** The alias of an assistant (contract 14). */
 export const aliasPattern = /^[a-z0-9._-]{1,60}$/;
 

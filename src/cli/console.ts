@@ -1,7 +1,8 @@
 /** `parley console` */
-import { Option, type Command } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { limits } from '../base/limits.ts';
 import { roles } from '../base/roles.ts';
+import { isOneLine } from '../base/text.ts';
 import type { SignInLinkView } from '../wire/wire.ts';
 import { atServer, addConnectionOptions, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
@@ -16,7 +17,7 @@ export function registerConsole(program: Command, io: Io): void {
   const console = program.command('console').description('print a link that signs one person in to the console, once');
   addConnectionOptions(
     console
-      .option('--name <name>', "the person's name, as others see it (default: operator)")
+      .option('--name <name>', "the person's name, as others see it (default: operator)", personName)
       .addOption(
         new Option(
           '--role <role>',
@@ -24,6 +25,11 @@ export function registerConsole(program: Command, io: Io): void {
         ).choices(roles),
       ),
   ).action(link(io));
+}
+
+function personName(text: string): string {
+  if (isOneLine(text) && [...text].length <= limits.personNameCharactersMax) return text;
+  throw new InvalidArgumentError(`It must be one line of 1 to ${limits.personNameCharactersMax} characters.`);
 }
 
 const link =

@@ -94,7 +94,7 @@ export async function sessionsAtDesk(workspaceId: string, services: Services): P
 /** The person as the desk shows them: one line of a name. */
 const attendantOf = ({ id, name }: Principal): Attendant => ({
   id,
-  name: firstLine(name, limits.deskNameCharactersMax),
+  name: firstLine(name, limits.personNameCharactersMax),
 });
 
 /** The session's actor; 404 `route_not_found` for a conversation of another protocol's client. */

@@ -29,8 +29,9 @@ export const signInFailures = {
   },
   unknown: {
     status: 401,
-    title: 'The sign-in has expired',
-    advice: 'It began more than ten minutes ago or in another browser, or the browser keeps no cookies.',
+    title: 'The sign-in is not valid any more',
+    advice:
+      'It has been used, began more than ten minutes ago or in another browser, or the browser keeps no cookies. Whoever is signed in already can open the console.',
   },
   refused: {
     status: 401,
@@ -78,6 +79,7 @@ export const failedSignInPage = ({ title, advice }: SignInFailure, requestId: st
 <p>${advice}</p>
 <nav>
 <a href="/console/api/oidc?to=${encodeURIComponent(to)}">Try again</a>
+<a href="${to}">Open the console</a>
 <a href="/console/sign-in?to=${encodeURIComponent(to)}">Other ways to sign in</a>
 </nav>
 <small>Request ${requestId}</small>

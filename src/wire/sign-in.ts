@@ -1,6 +1,7 @@
 /** The shapes of signing in to the console (contract 9). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../base/limits.ts';
+import { isOneLine } from '../base/text.ts';
 import { Id, indexQuery, listOf, named, Nullable, Text, UnixSeconds } from './basics.ts';
 import { PersonId, RoleName, RoleWorkspace, WantedWorkspace } from './people.ts';
 
@@ -64,7 +65,7 @@ export const SignInsQuery = Type.Object(indexQuery());
 export const CreateSignInLinkBody = named(
   'CreateSignInLink',
   Type.Object({
-    name: Text(limits.nameCharactersMax, 1, 'Whom it is for.'),
+    name: Type.Refine(Text(limits.personNameCharactersMax, 1, 'The person that it is for, in one line.'), isOneLine),
     role: Type.Optional({ ...RoleName, default: 'owner' }),
     workspace_id: Type.Optional(WantedWorkspace),
   }),

@@ -23,6 +23,7 @@ t.test(edge, async (t) => {
   await t.test('a person with a role signs in', (t) => course(t, scene));
   await t.test('claims of the ID token count as those of userinfo', (t) => inIdToken(t, scene));
   await t.test('a person without a role is answered with 403', (t) => withoutRole(t, scene));
+  await t.test('a begun sign-in is used once, also with another code of the issuer', (t) => once(t, scene));
   await t.test('several tabs sign in at once', (t) => tabs(t, scene));
   await t.test('a callback of another browser, state or code is answered with 401', (t) => foreign(t, scene));
   await t.test('keys that the issuer rotates are valid at once', (t) => rotation(t, scene));
@@ -122,11 +123,11 @@ async function course(t: Test, scene: Scene): Promise<void> {
 
   const answer = await jar.get(await returned(issuer, jar, begun, house, 'ada'));
   t.strictSame([answer.status, answer.headers.get('location')], [302, '/console']);
-  t.match(
-    answer.headers.get('set-cookie'),
-    /^__Host-parley-[0-9a-f]{8}=[\w.-]+; Secure; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
-  );
-  seen.push(answer.headers.get('set-cookie')!.split(/[=;]/)[1]!);
+  const [signedIn, forgotten, ...others] = answer.headers.getSetCookie();
+  t.match(signedIn, /^__Host-parley-[0-9a-f]{8}=[\w.-]+; Secure; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/);
+  t.equal(forgotten, begun.headers.get('set-cookie')!.replace(/=.*?;/, '=;').replace('Max-Age=600', 'Max-Age=0'));
+  t.strictSame(others, []);
+  seen.push(signedIn!.split(/[=;]/)[1]!);
   t.match((await me(scene, jar)).json, { id: /^prs_/, name: 'Ada <b>Lovelace</b>' }, 'on one line');
   const before = (await house.console('/sign-ins')).json.data;
 
@@ -153,6 +154,20 @@ async function withoutRole(t: Test, scene: Scene): Promise<void> {
   t.equal((await me(scene, jar)).status, 401);
   scene.issuer.accounts['eve'] = { ...accounts.eve, groups: ['admins'] };
   t.equal((await jar.get(await callbackOf(scene, jar, 'eve'))).status, 302, 'the claims of each sign-in count');
+}
+
+async function once(t: Test, scene: Scene): Promise<void> {
+  const { house, issuer } = scene;
+  const jar = new CookieJar();
+  const begun = await jar.get(`${house.url}/console/api/oidc`);
+  const callback = await returned(issuer, jar, begun, house, 'ada');
+  t.equal((await jar.get(callback)).status, 302);
+  t.match(await isPage(t, await jar.get(callback), 401), 'is not valid any more');
+  t.equal((await me(scene, jar)).status, 200, 'the person stays signed in');
+  const another = await returned(issuer, jar, begun, house, 'ada');
+  t.not(another.searchParams.get('code'), callback.searchParams.get('code'));
+  t.equal(another.searchParams.get('state'), callback.searchParams.get('state'));
+  await isPage(t, await jar.get(another), 401);
 }
 
 async function tabs(t: Test, scene: Scene): Promise<void> {

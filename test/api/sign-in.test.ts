@@ -257,7 +257,11 @@ async function wrongRequests(t: Test, house: House): Promise<void> {
     'a page of another site signs nobody in',
   );
   isRefused(t, await house.console('/sign-in-links', { body: {} }), unrated(missingField('name')));
-  isRefused(t, await house.console('/sign-in-links', { body: { name: 'x'.repeat(201) } }), unrated(wrongField('name')));
+  const inviting = (name: string) => house.console('/sign-in-links', { body: { name } });
+  for (const name of ['x'.repeat(81), ' ', 'Ada\nLovelace', 'Ada\u2028', 'Ada\u0000', 'Ada\u202e', '\ud800'])
+    isRefused(t, await inviting(name), unrated(wrongField('name')), escape(name));
+  for (const name of ['x'.repeat(80), '\u{1f44b}'.repeat(80), 'می\u200cرا'])
+    t.equal((await inviting(name)).status, 201);
   isRefused(t, await house.console('/sign-out', { body: { everywhere: 'yes' } }), unrated(wrongField('everywhere')));
 }
 

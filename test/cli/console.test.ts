@@ -163,6 +163,8 @@ t.test('console: a link to sign in with, for whom it is named', async (t) => {
     stdout: new RegExp(`"Anna" in once, as attendant of ${workspace}`),
   });
   t.strictSame(server.received.at(-1)!.body, { name: 'Anna', role: 'attendant', workspace_id: workspace });
+  for (const name of ['', 'x'.repeat(81), 'Ada\nLovelace'])
+    t.match(await run(['console', '--name', name], { env }), { code: 2, stderr: /one line of 1 to 80 characters\./ });
   t.match(await run(['console', '--role', 'admin'], { env }), { code: 2, stderr: /owner, editor, attendant, viewer/ });
   t.match(JSON.parse((await run(['console', '--json'], { env })).stdout), { object: 'sign_in_link', url });
 });

@@ -130,7 +130,7 @@ export class Answers {
    */
   #standing(asked: Asked): void {
     const { headers, status, keyId } = asked;
-    if (!headers['x-request-id']?.startsWith('req_')) this.#fault(asked, 'shape', 'has no request id');
+    if (!String(headers['x-request-id']).startsWith('req_')) this.#fault(asked, 'shape', 'has no request id');
     if (keyId === null || status === 401) return;
     const [limit, left, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
     // A store that was away before the lookup of the key gives no headers.

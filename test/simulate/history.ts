@@ -1,5 +1,6 @@
 /** All that happened in a run, for the checker; and a digest of it, by which two runs are the same run. */
 import { createHash } from 'node:crypto';
+import type { ResponseHeaders } from '../../src/base/edge.ts';
 import type { ModelMessage } from '../../src/providers/model.ts';
 import type { Scheduler } from './scheduler.ts';
 
@@ -59,7 +60,7 @@ export interface Asked {
   readonly sentMs: number;
   answeredMs: number | null;
   status: number | null;
-  headers: Readonly<Record<string, string>>;
+  headers: ResponseHeaders;
   json: any;
   stream: Stream | null;
   /** Marks the end of the entries. */

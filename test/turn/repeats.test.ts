@@ -73,7 +73,7 @@ async function send(
   draining = false,
 ): Promise<[turnId: string, replayed: boolean]> {
   const { headers } = await ask(requestOf(scene, sessionId, idempotencyKey, { draining }));
-  return [headers!['x-turn-id']!, headers!['idempotent-replayed'] === 'true'];
+  return [String(headers!['x-turn-id']), headers!['idempotent-replayed'] === 'true'];
 }
 
 const count = (asked: readonly string[], verb: string): number => asked.filter((one) => one === verb).length;

@@ -75,7 +75,7 @@ interface Way {
   readonly requestId: string;
   /** The page of the console that the person came from. */
   readonly to: string;
-  /** The header that removes the cookie of the sign-in that has failed; null without one. */
+  /** The header that removes the cookie of the begun sign-in, which is used once; null without one. */
   readonly setCookie: string | null;
 }
 
@@ -140,7 +140,8 @@ async function admit(
   const { signIn, cookie } = begun;
   if (replaces !== null)
     await signIns.end(replaces, (one, granted) => signingEntry('sign_out', one, granted, { head, services }));
-  return redirect(to, cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now())));
+  const signedIn = cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now()));
+  return redirect(to, [signedIn, ...(way.setCookie === null ? [] : [way.setCookie])]);
 }
 
 /** The name of a person in one line: the first of the claims that has a text. */
@@ -151,7 +152,7 @@ function nameOf({ claims, subject }: Identity): string {
 }
 
 /** A text without line breaks, control characters and invisible ones. */
-const lineOf = (text: string): string => firstLine(text.replace(/[\p{C}\p{Z}]/gu, ' '), limits.nameCharactersMax);
+const lineOf = (text: string): string => firstLine(text.replace(/[\p{C}\p{Z}]/gu, ' '), limits.personNameCharactersMax);
 
 /** The workspaces that the rules name. */
 async function namedWorkspaces({ config, store }: Services): Promise<Workspace[]> {
@@ -192,7 +193,7 @@ function failed(name: keyof typeof signInFailures, { requestId, to, setCookie }:
   };
 }
 
-const redirect = (location: string, setCookie: string): Reply => ({
+const redirect = (location: string, setCookie: string | string[]): Reply => ({
   status: 302,
   headers: { location, 'set-cookie': setCookie, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' },
   empty: true,

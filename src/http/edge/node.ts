@@ -189,7 +189,8 @@ function socketServer(bounds: EdgeBounds, handshakes: Handshakes): WebSocketServ
     handleProtocols: (_, request) => handshakes.get(request)?.protocol ?? false,
   });
   server.on('headers', (lines, request) => {
-    for (const [name, value] of Object.entries(handshakes.get(request)?.headers ?? {})) lines.push(`${name}: ${value}`);
+    for (const [name, value] of Object.entries(handshakes.get(request)?.headers ?? {}))
+      lines.push(...[value].flat().map((line) => `${name}: ${line}`));
   });
   return server;
 }

@@ -8,7 +8,7 @@ export function checkHeaders(headers: ResponseHeaders): void {
   let values = '';
   for (const name in headers) values += headers[name]!;
   if (!notHeaderText.test(values)) return;
-  const name = Object.keys(headers).find((name) => notHeaderText.test(headers[name]!));
+  const name = Object.keys(headers).find((name) => notHeaderText.test(String(headers[name])));
   throw new TypeError(`The response header ${name} cannot be sent.`);
 }
 

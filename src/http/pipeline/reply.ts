@@ -150,7 +150,7 @@ function whole(
  * has many such literals.
  */
 class Headers {
-  [name: string]: string;
+  [name: string]: string | string[];
 }
 
 /**
@@ -182,11 +182,7 @@ export const openingHeaders = (course: Course, services: Recording): ResponseHea
   headersOf({ status: 101, headers: {}, text: '' }, course, services);
 
 /** Adds the names by which OpenAI's clients know the same budget (contract 14). */
-function addOpenaiRate(
-  headers: Record<string, string>,
-  { ceiling, taken }: NonNullable<Course['rate']>,
-  nowMs: number,
-): void {
+function addOpenaiRate(headers: Headers, { ceiling, taken }: NonNullable<Course['rate']>, nowMs: number): void {
   headers['x-ratelimit-limit-requests'] = String(ceiling);
   headers['x-ratelimit-remaining-requests'] = String(taken.remaining);
   headers['x-ratelimit-reset-requests'] = `${Math.max(0, taken.resetAt - secondsOf(nowMs))}s`;
@@ -196,7 +192,7 @@ function addOpenaiRate(
  * Adds the headers of an answer to a signed-in person: no cache keeps it, and the cookie is renewed when it is time. A
  * sign-out sets a different cookie.
  */
-function ofSignIn(headers: Record<string, string>, { setCookie }: OperatorCaller): ResponseHeaders {
+function ofSignIn(headers: Headers, { setCookie }: OperatorCaller): ResponseHeaders {
   headers['cache-control'] ??= 'no-store';
   if (setCookie !== null) headers['set-cookie'] ??= setCookie;
   return headers;

@@ -32,7 +32,7 @@ async function handshake(t: Test, open: OpenEdge): Promise<void> {
           ...silent,
           opened: (socket) => socket.send(`${upgrade.path} ${upgrade.headers('x-one')} ${upgrade.remoteAddress}`),
         },
-        { 'x-request-id': 'req_2' },
+        { 'x-request-id': 'req_2', 'set-cookie': ['a=1', 'b=2'] },
         upgrade.headers('sec-websocket-protocol').length > 0 ? 'second' : undefined,
       );
     },
@@ -44,6 +44,7 @@ async function handshake(t: Test, open: OpenEdge): Promise<void> {
       t.same(await client.received(1), ['/open 1 127.0.0.1']);
       t.equal(client.socket.protocol, 'second');
       t.equal(client.responseHeaders['x-request-id'], 'req_2');
+      t.same(client.responseHeaders['set-cookie'], ['a=1', 'b=2']);
       client.socket.close();
       await client.closed;
       const plain = new Client(port, `/open${query}`);

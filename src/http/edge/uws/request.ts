@@ -207,7 +207,11 @@ function statusLine(status: number): string {
  */
 export function headText(status: number, headers: ResponseHeaders): string {
   let text = statusLine(status);
-  for (const name in headers) text += `\r\n${name}: ${headers[name]}`;
+  for (const name in headers) {
+    const value = headers[name]!;
+    if (typeof value === 'string') text += `\r\n${name}: ${value}`;
+    else for (const line of value) text += `\r\n${name}: ${line}`;
+  }
   return text;
 }
 

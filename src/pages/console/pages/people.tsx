@@ -252,6 +252,7 @@ function Invite({ close }: { close: () => void }) {
           value={name}
           onValue={setName}
           required
+          maxLength={80}
           failure={sending.failure}
           autocomplete="off"
           note="Shown next to their actions, in histories and in this list."
