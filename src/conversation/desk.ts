@@ -2,8 +2,8 @@
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { firstLine } from '../base/text.ts';
-import type { Attendant } from '../../machines/attendance.ts';
-import type { Message, Page, PageRequest, Session } from '../store/store.ts';
+import type { Attendant, AttendanceContext } from '../../machines/attendance.ts';
+import type { Cause, Message, Page, PageRequest, Session } from '../store/store.ts';
 import type { LiveSession } from '../turn/in-flight.ts';
 import { reachActor } from './access-checks.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -89,6 +89,32 @@ export async function sessionsAtDesk(workspaceId: string, services: Services): P
     page = next === null ? null : { ...page, after: next };
   }
   return sessions;
+}
+
+/**
+ * Releases the sessions of a person who may not work the desk any more, except in workspaces where they still may: the
+ * visitors wait for the next person. A take that is under way is not found; it lasts until the person counts as absent.
+ */
+export async function releaseSessionsOf(
+  personId: string,
+  mayWorkIn: (workspaceId: string) => boolean,
+  cause: Cause,
+  services: Services,
+): Promise<void> {
+  const { host, store } = services;
+  for (const workspaceId of await store.desk.workspaces()) {
+    if (mayWorkIn(workspaceId)) continue;
+    for (const { id, attendance } of await sessionsAtDesk(workspaceId, services)) {
+      const { person } = attendance!.context as AttendanceContext;
+      const actor = person?.id === personId ? await host.sessions.of(workspaceId, id) : null;
+      if (actor !== null) await host.attendances.release(actor, person!, cause).catch(ignoreConflict);
+    }
+  }
+}
+
+/** The session has ended meanwhile, or the person does not have it any more. */
+function ignoreConflict(error: unknown): void {
+  if (!(error instanceof Failure) || error.status !== 409) throw error;
 }
 
 /** The person as the desk shows them: one line of a name. */

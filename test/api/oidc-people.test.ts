@@ -16,6 +16,9 @@ t.test(edge, async (t) => {
   await t.test('the strongest role of all matching rules is that of the person', (t) => strongest(t, scene));
   await t.test('a role of one workspace reaches that workspace alone', (t) => oneWorkspace(t, scene));
   await t.test('a person whose claims change has the new role at the next sign-in', (t) => changed(t, scene));
+  await t.test('a person whose claims give no work at the desk any more loses their sessions', (t) =>
+    demoted(t, scene),
+  );
   await t.test('a role that the console has set stays, while a rule matches', (t) => byHand(t, scene));
   await t.test('a blocked person is signed out at once and answered with 403', (t) => blocked(t, scene));
   await t.test('people are told apart by their subject, and not by their name', (t) => sameName(t, scene));
@@ -94,6 +97,19 @@ async function changed(t: Test, scene: Scene): Promise<void> {
     source: 'oidc',
     blocked: false,
   });
+}
+
+async function demoted(t: Test, scene: Scene): Promise<void> {
+  const { house } = scene;
+  const { id } = await house.session((await house.assistant({ name: 'support' })).id);
+  const owner = await signIn(scene, 'dem', 'admins');
+  const path = `/workspaces/${house.workspaceId}/sessions/${id}`;
+  t.equal((await owner.ask(`${path}/take`, { method: 'POST' })).status, 200);
+  const stateOf = async () => (await house.console(path)).json.attendance.state;
+  t.equal((await signIn(scene, 'dem', 'admins')).status, 302);
+  t.equal(await stateOf(), 'person', 'another sign-in with the same role keeps the session');
+  t.equal((await signIn(scene, 'dem', 'staff')).status, 302);
+  t.equal(await stateOf(), 'waiting');
 }
 
 async function byHand(t: Test, scene: Scene): Promise<void> {

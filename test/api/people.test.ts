@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { edge, openHouse, type House } from './house.ts';
+import { end, sessionOf } from './talk.ts';
 import { isRefused, refusals, unrated } from './refusal.ts';
 import { cookieFor, linkFor, openInspect, tokenOf, withCookie } from './signing.ts';
 
@@ -10,6 +11,9 @@ t.test(edge, async (t) => {
   await t.test('people are listed with role, workspace, source and last use', (t) => listed(t, house));
   await t.test('a change of role holds for the next request, and ends open sockets', (t) => changed(t, house));
   await t.test('blocking a person ends the sign-ins and open sockets at once', (t) => blocked(t, house));
+  await t.test('a person who may not work the desk any more loses their sessions at once', (t) =>
+    heldSessions(t, house),
+  );
   await t.test('an owner may demote themselves, and the operator token repairs it', (t) => lastOwner(t, house));
   await t.test('wrong changes are refused', (t) => wrong(t, house));
 });
@@ -87,6 +91,40 @@ async function blocked(t: Test, house: House): Promise<void> {
   t.equal((await closed)[0], 1008);
   t.match((await patch(house, id, { blocked: false })).json, { id, blocked: false });
   isRefused(t, await withCookie(house, cookie, '/me'), refusals.missingKey, 'the sign-in stays ended');
+}
+
+async function heldSessions(t: Test, house: House): Promise<void> {
+  const assistant = await house.assistant({ name: 'support' });
+  const other = (await house.console('/workspaces', { body: { name: 'other' } })).json.id;
+  const attendanceOf = async (id: string) => (await sessionOf(house, id)).attendance;
+  const keeper = await signedIn(house, 'Kim', { role: 'attendant' });
+  const taken = async (cookie: string): Promise<string> => {
+    const { id } = await house.session(assistant.id);
+    const path = `/workspaces/${house.workspaceId}/sessions/${id}/take`;
+    t.equal((await withCookie(house, cookie, path, { method: 'POST' })).status, 200);
+    return id;
+  };
+  const kept = await taken(keeper.cookie);
+  for (const [change, state] of [
+    [{ blocked: true }, 'waiting'],
+    [{ role: 'viewer' }, 'waiting'],
+    [{ workspace_id: other }, 'waiting'],
+    [{ role: 'owner' }, 'person'],
+    [{ workspace_id: house.workspaceId }, 'person'],
+  ] as const) {
+    const { cookie, id } = await signedIn(house, 'Ann', { role: 'attendant' });
+    const sessions = [await taken(cookie), await taken(cookie)];
+    const ended = await taken(cookie);
+    await end(house, ended);
+    t.equal((await patch(house, id, change)).status, 200);
+    for (const session of sessions) t.equal((await attendanceOf(session)).state, state, JSON.stringify(change));
+    const rows = (await house.console(`/audit?object_id=${sessions[0]}`)).json.data;
+    t.match(rows[0], { action: state === 'waiting' ? 'release' : 'take' });
+    if (state === 'waiting') t.match(rows[0].by, { id: 'operator' }, 'the row is of the person who made the change');
+    for (const session of sessions) await end(house, session);
+  }
+  t.match(await attendanceOf(kept), { state: 'person', person: { name: 'Kim' } }, 'others keep theirs');
+  await end(house, kept);
 }
 
 async function lastOwner(t: Test, house: House): Promise<void> {

@@ -20,6 +20,7 @@ import type { NobodyCaller, Reply, Request } from '../request.ts';
 import { failedSignInPage, failedSignInPolicy, signInFailures } from '../sign-in-page.ts';
 import { signingEntry } from './audit.ts';
 import { nowhere } from './common.ts';
+import { releaseWithoutRole } from './people.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 
 /** Characters of the page's path to which a sign-in returns. */
@@ -138,6 +139,9 @@ async function admit(
   );
   if (begun === null) return failed('blocked', way);
   const { signIn, cookie } = begun;
+  const person = await signIns.people.find(signIn.person.id);
+  const by = { kind: 'person', ...signIn.person } as const;
+  if (person !== null) await releaseWithoutRole(person, { requestId: way.requestId, by }, services);
   if (replaces !== null)
     await signIns.end(replaces, (one, granted) => signingEntry('sign_out', one, granted, { head, services }));
   const signedIn = cookieText(signIns.cookieName, cookie, signInEnd(signIn) - secondsOf(clock.now()));

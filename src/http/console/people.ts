@@ -1,14 +1,16 @@
 /** The people who sign in to the console, and their roles (contract 22). */
+import { grantOfPerson } from '../../access/people.ts';
 import { operatorPerson } from '../../access/sign-ins.ts';
 import { Failure } from '../../base/errors.ts';
-import { ownerOfAll, reaches, type Grant } from '../../base/roles.ts';
+import { mayDo, ownerOfAll, reaches, type Grant } from '../../base/roles.ts';
 import { listOfAll, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
+import { releaseSessionsOf } from '../../conversation/desk.ts';
 import type { Services } from '../../conversation/services.ts';
-import type { PersonRecord } from '../../store/store.ts';
+import type { Cause, PersonRecord } from '../../store/store.ts';
 import type { ConsolePersonView, PatchPersonBody } from '../../wire/wire.ts';
-import { audited } from './audit.ts';
-import { nowhere, type ConsoleRequest } from './common.ts';
+import { audited, auditedSteps } from './audit.ts';
+import { causeByOperator, nowhere, type ConsoleRequest } from './common.ts';
 
 const personView = (person: PersonRecord): ConsolePersonView => ({
   object: 'person',
@@ -70,7 +72,15 @@ export async function patchPerson(request: ConsoleRequest<unknown, PatchPersonBo
   );
   if (changed === null) throw nowhere();
   if (changed.blocked) await signIns.endAll(id);
+  await releaseWithoutRole(changed, { ...causeByOperator(request), auditStep: auditedSteps(request) }, services);
   return { status: 200, json: personView({ ...changed, lastSeenAt: Math.max(known.lastSeenAt, changed.lastSeenAt) }) };
+}
+
+/** Releases the sessions that the person has at the desk and may not answer any more. */
+export function releaseWithoutRole(person: PersonRecord, cause: Cause, services: Services): Promise<void> {
+  const grant = grantOfPerson(person);
+  const maySomewhere = !person.blocked && mayDo(grant, 'desk.work');
+  return releaseSessionsOf(person.id, (workspaceId) => maySomewhere && reaches(grant, workspaceId), cause, services);
 }
 
 /**
