@@ -65,7 +65,7 @@ export class Answers {
     if (asked.status >= 400) return this.#failure(asked);
     this.#remembered(asked);
     if (asked.status === 201) this.#created(asked);
-    if (asked.path.endsWith('/end')) this.#ended(asked);
+    if (/^\/sessions\/\w+\/end$/.test(asked.path)) this.#ended(asked);
     if (asked.path.endsWith('/abort')) this.#aborted(asked);
     if (asked.path.endsWith('/transcript')) this.#transcript(asked);
   }

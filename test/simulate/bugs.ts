@@ -1,7 +1,7 @@
 /** Faults put in on purpose, to see that the checker finds them: each stands between a process and its store. */
 import { limits } from '../../src/base/limits.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import type { AttendSession, Fence, FinishTurn, Message, ToolCall, WithdrawTurn } from '../../src/store/store.ts';
+import type { AttendSession, Fence, FinishTurn, Message, ToolCall, Turn, WithdrawTurn } from '../../src/store/store.ts';
 import type { Perform } from './store.ts';
 import type { Mode } from './world.ts';
 
@@ -62,6 +62,8 @@ function sealed({ session, turn, ...step }: WithdrawTurn): FinishTurn {
 }
 
 const withoutFields = ({ opaque: _, ...call }: ToolCall): Omit<ToolCall, 'opaque'> => call;
+
+const withoutVersion = ({ assistantVersion: _, ...turn }: Turn): Turn => turn;
 
 const ofTurn = (turn: { id: string }): string => turn.id;
 
@@ -454,6 +456,34 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
         next('attendSession', [
           { ...step, messages: step.messages.map((one: Message) => ({ ...one, sequence: one.sequence! - 1 })) },
         ]),
+    }),
+  }),
+  'a session gets its version from a release that has changed': () => ({
+    mode: 'shared',
+    breaks: ['versions'],
+    steps: inSteps({
+      createSession: (next, [{ release: _, ...step }]) => next('createSession', [step]),
+      beginTurn: (next, [{ release: _, ...step }]) => next('beginTurn', [step]),
+    }),
+  }),
+  'a version is read as the draft': () => ({
+    mode: 'embedded',
+    breaks: ['versions'],
+    steps: inSteps({
+      'catalog.read': async (next, args) => {
+        const found = await next('catalog.read', args);
+        if (args[0] !== 'assistant_version' || found === null) return found;
+        const draft = await next('catalog.read', ['assistant', args[1], found.record.assistantId]);
+        const { model } = draft.record;
+        return { ...found, record: { ...found.record, settings: { ...found.record.settings, model } } };
+      },
+    }),
+  }),
+  'a withdrawn turn counts for no rollout': () => ({
+    mode: 'shared',
+    breaks: ['versions'],
+    steps: inSteps({
+      beginTurn: (next, [{ turn, ...step }]) => next('beginTurn', [{ ...step, turn: withoutVersion(turn) }]),
     }),
   }),
 };

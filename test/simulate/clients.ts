@@ -62,6 +62,17 @@ export class Client {
     }
   }
 
+  /** Talks on one new session of the first assistant after the other, so that its rollouts have turns. */
+  async talk(untilMs: number): Promise<void> {
+    const { scheduler, seeds } = this.#world;
+    while (scheduler.now < untilMs) {
+      await scheduler.sleep(scheduler.random.delay(this.#thinkMs / 5, 2000));
+      const { status, json } = await this.create(seeds.assistantIds[0]);
+      if (status !== 201) continue;
+      for (let turns = scheduler.random.between(1, 3); turns > 0; turns--) await this.say(json.id);
+    }
+  }
+
   async create(assistantId = this.#world.scheduler.random.pick(this.#world.seeds.assistantIds)): Promise<Asked> {
     const body = { assistant_id: assistantId };
     const asked = await this.#insist({ method: 'POST', path: '/sessions', body, headers: this.#onceOnly() });
@@ -250,7 +261,10 @@ export class Client {
   }
 }
 
-/** Switches assistants off and on, and revokes a key; the last assistant and the last key are left alone. */
+/**
+ * Switches assistants off and on, and revokes a key; the last assistant and the last key are left alone,
+ * and the first assistant in a run with rollouts.
+ */
 export async function runOperator(world: World, untilMs: number): Promise<void> {
   const { scheduler, seeds, hosts } = world;
   const { random } = scheduler;
@@ -265,7 +279,8 @@ export async function runOperator(world: World, untilMs: number): Promise<void> 
   while (scheduler.now < untilMs) {
     await scheduler.sleep(random.between(1000, 30_000));
     const revokes = mayRevoke && random.chance(0.3);
-    const id = random.pick((revokes ? seeds.keys.map((key) => key.id) : seeds.assistantIds).slice(0, -1));
+    const assistantIds = seeds.hasReleases ? seeds.assistantIds.slice(1) : seeds.assistantIds;
+    const id = random.pick((revokes ? seeds.keys.map((key) => key.id) : assistantIds).slice(0, -1));
     await post(
       random.pick(hosts),
       revokes

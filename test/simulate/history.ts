@@ -85,6 +85,10 @@ export interface Said {
   readonly host: string;
   readonly messages: readonly ModelMessage[];
   readonly text: string;
+  /** Absent for a simulated speaker, which asks without an assistant. */
+  readonly systemPrompt?: string | null;
+  /** The names of the functions that it was offered; absent without functions. */
+  readonly functions?: readonly string[] | undefined;
 }
 
 /** A call of a tool that reached it. */

@@ -23,10 +23,16 @@ export function simulatedModel({ scheduler, history, weather }: World, gate: Gat
   return {
     provider: 'simulated',
     needsCredential: false,
-    start({ messages, tools }, sink) {
+    start({ messages, tools, systemPrompt }, sink) {
       const number = history.said.length;
       const plan = weather.modelErrs ? planned(scheduler.random, number, tools !== undefined) : plain(number);
-      history.said.push({ host, messages: [...messages], text: plan.pieces.join('') });
+      history.said.push({
+        host,
+        messages: [...messages],
+        text: plan.pieces.join(''),
+        systemPrompt,
+        functions: tools?.map(({ name }) => name),
+      });
       let cancelled = false;
       let given = 0;
       const next = (): void => {

@@ -8,6 +8,7 @@ import * as bucketOf from '../../machines/budget.ts';
 import { sessionMachine, type SessionContext } from '../../machines/session.ts';
 import type {
   AppendOutput,
+  Assistant,
   Basis,
   AppendResult,
   AttendedSession,
@@ -32,6 +33,7 @@ import type {
 import { codePoints, indexAfter } from '../../src/base/text.ts';
 import { CallsOracle, type StoredCall } from './calls-oracle.ts';
 import { answeringOf, type Entry, type StepEntry } from './history.ts';
+import { ReleasesOracle, type Releases } from './releases-oracle.ts';
 
 export interface TurnState {
   readonly turn: Turn;
@@ -70,7 +72,7 @@ export interface SessionState {
 }
 
 /** All of it at one moment; states are replaced and never changed. */
-export interface State {
+export interface State extends Releases {
   sessions: Map<string, SessionState>;
   turns: Map<string, TurnState>;
   withdrawn: Map<string, TurnState>;
@@ -110,11 +112,14 @@ export class Oracle {
     buckets: new Map(),
     keys: new Map(),
     calls: new Map(),
+    assistants: new Map(),
+    places: new Map(),
   };
   /** The states that failovers have undone, as they were then. */
   readonly forgotten: State[] = [];
   readonly takes: { keyId: string; taken: Taken }[] = [];
   readonly calls = new CallsOracle((rule, what) => this.#fault(rule, what));
+  readonly #releases = new ReleasesOracle((rule, what) => this.#fault(rule, what));
   readonly wrong: string[] = [];
   readonly #snapshots: State[] = [];
   #heard = 0;
@@ -159,7 +164,7 @@ export class Oracle {
     const steps: Readonly<Record<string, () => void>> = {
       createSession: () => this.#create(args[0], answer),
       saveSession: () => answer !== null && this.#move(args[0], args[1], answer, `saved`),
-      beginTurn: () => this.#begin(args[0], answer),
+      beginTurn: () => this.#begin(args[0], answer, entry.nowMs),
       attendSession: () => this.#attend(args[0], answer),
       appendOutput: () => answer !== 'fenced' && !this.#isSilent(args[0].turnId, answer) && this.#append(args[0]),
       releaseOutput: () => answer !== 'fenced' && this.#release(args[0], args[1], args[2]),
@@ -176,7 +181,7 @@ export class Oracle {
       withdrawTurn: () => answer.outcome === 'finished' && this.#withdraw(args[0], answer.version),
       takeBudgets: () => this.#take(args[0], args[1], args[2], atMs, answer),
       'catalog.create': () => args[0] === 'key' && this.state.keys.set(args[1].id, args[1]),
-      'catalog.replace': () => args[0] === 'key' && answer !== null && this.#key(args[1]),
+      'catalog.replace': () => answer !== null && this.#replace(args, entry.nowMs),
     };
     steps[verb]?.();
   }
@@ -203,6 +208,17 @@ export class Oracle {
       greeting: greeting?.content ?? null,
       gaps: 0,
     });
+    this.#releases.created(this.state, session, greeting?.content ?? null);
+  }
+
+  /** Planted assistants, which no process has made. */
+  plant(assistants: Iterable<Assistant>): void {
+    for (const assistant of assistants) this.#releases.planted(this.state, assistant);
+  }
+
+  #replace([kind, record, basis, , , made]: readonly any[], nowMs: number): void {
+    if (kind === 'key') this.#key(record);
+    else if (kind === 'assistant') this.#releases.replaced(this.state, record, basis, made, nowMs);
   }
 
   #remembered(workspaceId: string, { scope, key }: IdempotencyRecord, nowMs: number): IdempotencyRecord | null {
@@ -246,7 +262,7 @@ export class Oracle {
     return moved;
   }
 
-  #begin(step: BeginTurn, answer: BegunTurn): void {
+  #begin(step: BeginTurn, answer: BegunTurn, simulatedMs: number): void {
     const { session, turn, remember, nowMs } = step;
     const before = remember && this.#remembered(session.workspaceId, remember, nowMs);
     if (answer.outcome === 'remembered' && before?.resultId !== answer.remembered.resultId)
@@ -278,6 +294,7 @@ export class Oracle {
     const moved = this.#move(session, step, answer.version, 'begun');
     if (moved === null) return;
     if (remember) this.#remember(session.workspaceId, remember);
+    this.#releases.begun(this.state, session, turn, simulatedMs);
     this.state.turns.set(turn.id, {
       turn,
       prompt: step.userMessage?.content ?? answeringOf(turn.answered?.ids ?? []),
@@ -432,6 +449,7 @@ export class Oracle {
         'desk',
         `${turn.id} was taken with ${JSON.stringify(known.text)}, and is ${turn.stopReason} with ${JSON.stringify(text)}`,
       );
+    this.#releases.sealed(this.state, session, known.turn, turn, step.message);
     this.state.turns.set(turn.id, { ...known, turn, text, finished: { version: moved, fence } });
     // The process that seals a dead process's turn must obey its stop request; the owner may decide otherwise by its
     // own clock.
@@ -460,6 +478,7 @@ export class Oracle {
       return;
     }
     this.calls.withdraw(step);
+    this.#releases.withdrawn(this.state, session, known.turn, known.finished === null ? null : known.turn);
     this.state.turns.delete(turn.id);
     this.state.withdrawn.set(turn.id, known);
     for (const [key, { resultId }] of this.state.memories) if (resultId === turn.id) this.state.memories.delete(key);

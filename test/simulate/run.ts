@@ -22,6 +22,7 @@ import { History } from './history.ts';
 import { SimulatedHost } from './host.ts';
 import { simulatedWebhook, vaultOf } from './receiver.ts';
 import { Random, seededIds } from './random.ts';
+import { runReleaser } from './releaser.ts';
 import { Scheduler } from './scheduler.ts';
 import { Server } from './server.ts';
 import { functionNames, simulatedTool } from './tool.ts';
@@ -89,7 +90,11 @@ async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions
   if (mode !== 'embedded') await world.server.open();
   const store = mode === 'embedded' ? new EmbeddedStore(rows) : world.server.store;
   if (mode === 'embedded') await store.open(epochMs);
-  const terms = { isHooked: isHooked(bug, random), hasDesk: hasDesk(bug, mode, random) };
+  const terms = {
+    isHooked: isHooked(bug, random),
+    hasDesk: hasDesk(bug, mode, random),
+    hasReleases: hasReleases(bug, random),
+  };
   world.seeds = await plant(store, random, terms);
   for (let number = 1; number <= (mode === 'embedded' ? 1 : random.between(2, 4)); number++)
     hosts.push(new SimulatedHost(world, `h${number}`));
@@ -103,6 +108,10 @@ const isHooked = (bug: Bug | null, random: Random): boolean =>
 /** Bugs of other rules have no desk, for the same reason. What a failover forgets of the desk is not worked out. */
 const hasDesk = (bug: Bug | null, mode: Mode, random: Random): boolean =>
   bug === null ? mode !== 'failover' && random.chance(0.5) : bug.breaks.includes('desk');
+
+/** Bugs of other rules have no changes of versions, for the same reason. */
+const hasReleases = (bug: Bug | null, random: Random): boolean =>
+  bug === null ? random.chance(0.5) : bug.breaks.includes('versions');
 
 /** Signs two people in; resolves with their cookies. */
 async function plantPeople(store: Store, random: Random): Promise<string[]> {
@@ -128,11 +137,11 @@ const drawnDesk = (random: Random): DeskSettings => ({
 async function plant(
   store: Store,
   random: Random,
-  { isHooked, hasDesk }: { readonly isHooked: boolean; readonly hasDesk: boolean },
+  { isHooked, hasDesk, hasReleases }: Readonly<Record<'isHooked' | 'hasDesk' | 'hasReleases', boolean>>,
 ): Promise<Seeds> {
   const ids = seededIds(random, { now: () => epochMs - 60_000 });
   const workspaceId = ids.make('wks');
-  const turnsInFlightMax = random.between(2, 4);
+  const turnsInFlightMax = random.between(2, 4) + (hasReleases ? 6 : 0);
   await store.catalog.create('workspace', {
     id: workspaceId,
     name: 'w',
@@ -147,19 +156,23 @@ async function plant(
     toolIds.push(id);
     await store.catalog.create('tool', simulatedTool(name, id, workspaceId, createdAt));
   }
-  const assistantIds: string[] = [];
+  const assistants: Assistant[] = [];
+  const plantAssistant = async (made: Assistant): Promise<void> => {
+    assistants.push(made);
+    await store.catalog.create('assistant', made, createdMove(made.machine, epochMs, nobody));
+  };
   for (const maxCallSeconds of [random.between(5, 60), 3600, 7200]) {
     const id = ids.make('asst');
-    assistantIds.push(id);
-    await plantAssistant(store, {
+    await plantAssistant({
       ...assistant(id, workspaceId, maxCallSeconds, random.chance(0.5) ? 'Hello 👋' : null),
       toolIds,
       toolRoundsMax: 2,
       ...(hasDesk && { desk: drawnDesk(random) }),
     });
   }
+  const assistantIds = assistants.map(({ id }) => id);
   const briefId = ids.make('asst');
-  await plantAssistant(store, assistant(briefId, workspaceId, 10, null));
+  await plantAssistant(assistant(briefId, workspaceId, 10, null));
   const keys = [];
   for (const requests of [random.between(5, 100), random.between(20, 200), 10_000]) {
     const { publicId, text, digest } = makeKey(ids);
@@ -183,11 +196,8 @@ async function plant(
   const people = hasDesk ? await plantPeople(store, random) : [];
   const webhook = isHooked ? simulatedWebhook(ids.make('whk'), workspaceId, createdAt, vaultOf(ids)) : null;
   if (webhook !== null) await store.catalog.create('webhook', webhook);
-  return { workspaceId, turnsInFlightMax, assistantIds, briefId, keys, people, webhook };
+  return { workspaceId, turnsInFlightMax, assistantIds, assistants, briefId, keys, people, webhook, hasReleases };
 }
-
-const plantAssistant = (store: Store, made: Assistant): Promise<void> =>
-  store.catalog.create('assistant', made, createdMove(made.machine, epochMs, nobody));
 
 function assistant(id: string, workspaceId: string, maxCallSeconds: number, greeting: string | null): Assistant {
   const model = {
@@ -229,8 +239,18 @@ async function live(world: World): Promise<void> {
     { length: random.between(2, 6) },
     (_, index) => new Client(world, gossip, random.pick(seeds.keys), `c${index}`),
   );
+  const talkers = Array.from(
+    { length: seeds.hasReleases ? 8 : 0 },
+    (_, index) => new Client(world, gossip, seeds.keys.at(-1)!, `t${index}`),
+  );
   const people = seeds.people.map((cookie, index) => runAttendant(world, gossip, cookie, deskNames[index]!, storyMs));
-  const acting = Promise.all([...clients.map((client) => client.run(storyMs)), runOperator(world, storyMs), ...people]);
+  const acting = Promise.all([
+    ...clients.map((client) => client.run(storyMs)),
+    runOperator(world, storyMs),
+    ...people,
+    ...talkers.map((talker) => talker.talk(storyMs)),
+    ...(seeds.hasReleases ? [runReleaser(world, storyMs)] : []),
+  ]);
   await runFaults(world, storyMs);
   clearUp(weather);
   history.note('the weather clears up');

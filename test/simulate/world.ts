@@ -1,7 +1,7 @@
 /** The parts of a run: processes, clients, store, and the weather. */
 import type { Disk } from './disk.ts';
 import type { StepName } from '../../src/store/steps.ts';
-import type { Webhook } from '../../src/store/store.ts';
+import type { Assistant, Webhook } from '../../src/store/store.ts';
 import type { MemoryEngine } from '../../src/store/memory.ts';
 import type { Bug } from './bugs.ts';
 import type { History } from './history.ts';
@@ -132,6 +132,10 @@ export interface Seeds {
   readonly workspaceId: string;
   readonly turnsInFlightMax: number;
   readonly assistantIds: readonly string[];
+  /** Whether a person changes their versions. */
+  readonly hasReleases: boolean;
+  /** The assistants as they were planted. */
+  readonly assistants: readonly Assistant[];
   /** Another, whose sessions last a few seconds; clients leave it alone until all has come to rest. */
   readonly briefId: string;
   readonly keys: readonly ClientKey[];
