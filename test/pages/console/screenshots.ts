@@ -10,10 +10,12 @@ import type { Page } from 'playwright-core';
 import { whyNoBrowser } from '../../browser.ts';
 import type { Owner } from '../../folders.ts';
 import { takeCallPictures, takeCallSheets } from '../link/call-pictures.ts';
+import { takeDeskSheets } from '../link/desk-pictures.ts';
 import { takePictures } from '../link/pictures.ts';
 import { takeWidgetPictures } from '../link/widget-pictures.ts';
 import { takeClientPicture } from './client-picture.ts';
 import { furnish, openConsole, type Console, type Furnished } from './console.ts';
+import { deskPictures } from './desk-pictures.ts';
 import { takeLanePicture } from './lane-picture.ts';
 import { take, type Picture } from './picture.ts';
 import { takeReplayPicture } from './replays.ts';
@@ -39,7 +41,7 @@ async function somethingHappens(page: Page, { house }: Console): Promise<void> {
     ({ name }: { name: string }) => name === 'opening hours',
   );
   const one = await house.session(assistant.id);
-  for (const message of ['Hello', 'What is 12 plus 30?'])
+  for (const message of ['Hello', 'My name is Ada.'])
     await (await house.stream(`/sessions/${one.id}/chat`, { body: { message } })).rest();
   await page.locator('.happened li').nth(3).waitFor();
 }
@@ -131,6 +133,7 @@ const isWanted = (name: string): boolean => named.length === 0 || named.includes
 for (const picture of [
   ...picturesOf(console.house.workspaceId, furnished),
   ...(await toolPictures(owner, console.house)),
+  ...deskPictures(console.house.workspaceId),
 ]) {
   if (!isWanted(picture.name)) continue;
   const complaints = await take(console, picture, `${folder}${picture.name}.png`);
@@ -155,6 +158,10 @@ const widgetFolder = fileURLToPath(new URL('../../../docs/widget/', import.meta.
 if (isWanted('widget'))
   for (const name of await takeWidgetPictures(owner, console.house, widgetFolder))
     process.stdout.write(`docs/widget/${name}\n`);
+if (isWanted('desk-sheets')) {
+  await takeDeskSheets(owner, console.house, { link: linkFolder, widget: widgetFolder });
+  process.stdout.write('docs/link/desk.png\ndocs/widget/desk.png\n');
+}
 const callFolder = fileURLToPath(new URL('../../../docs/call/', import.meta.url));
 if (isWanted('call'))
   for (const name of await takeCallPictures(owner, callFolder)) process.stdout.write(`docs/call/${name}\n`);

@@ -21,7 +21,7 @@ const pictures: readonly { name: string; slug: string; options: object; messages
       name: 'page',
       slug: 'shop',
       options: { width: 1440, height: 800 },
-      messages: ['What is 12 plus 30?', 'How do I get started?'],
+      messages: ['My name is Ada.', 'How do I get started?'],
     },
     {
       name: 'phone',

@@ -5,6 +5,7 @@ import type { House } from '../../api/house.ts';
 import { credentialOf } from '../../api/talk.ts';
 import type { Owner } from '../../folders.ts';
 import { data, delta, done, eventStream, provider } from '../../providers/model/provider.ts';
+import { replyingModel } from './replying-model.ts';
 import { frameOf, launcherOf, openSites, phone, say } from './sites.ts';
 
 const style = `<style>
@@ -41,9 +42,14 @@ const pictures: readonly Picture[] = [
     name: 'open',
     slug: 'bakery',
     options: { viewport: { width: 1280, height: 800 }, colorScheme: 'light' },
-    message: 'What is 6 * 4.50?',
+    message: 'What does rye with caraway cost?',
   },
-  { name: 'phone', slug: 'bakery', options: { ...phone, colorScheme: 'dark' }, message: 'What is 6 * 4.50?' },
+  {
+    name: 'phone',
+    slug: 'bakery',
+    options: { ...phone, colorScheme: 'dark' },
+    message: 'What does rye with caraway cost?',
+  },
   {
     name: 'approval',
     slug: 'bakery-orders',
@@ -62,7 +68,11 @@ export async function takeWidgetPictures(t: Owner, house: House, folder: string)
     name: 'The bakery',
     greeting,
     channels,
-    model: { provider: 'scripted', name: 'demo' },
+    model: await replyingModel(
+      t,
+      house,
+      'A loaf of 1 kg is 4.50. Order until four, and fetch it warm the next morning.',
+    ),
     link: { slug: 'bakery', origins: [sites.origin] },
   });
   const tool = await house.console(`/workspaces/${house.workspaceId}/tools`, {

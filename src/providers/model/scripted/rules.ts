@@ -12,6 +12,7 @@ const help = `Here is what I have rules for:
 - “tell me a long story” or “count to 100”, if you want to watch a stream for a while or try to abort it
 - “/call NAME {…}”, which calls a tool of this assistant
 - “how do I use a real model?”, when you have had enough of me
+
 Questions about the service itself are answered at /docs.`;
 
 const story = `Once there was a message that wanted to be read. It set out as eight thousand characters at most, because that is the law here, and came to a gate where a key was asked for.
