@@ -1,5 +1,6 @@
 /** Errors that nothing in the program has caught, as lines of the log (contract 11) and as a metric. */
 import type { Log } from './log.ts';
+import { codeOfThrown } from './thrown.ts';
 
 /** An error without its message, which may quote what a client sent: its name, its code and where it was thrown. */
 function known(error: unknown): { name: string; code: string | null; at: string[] } {
@@ -8,7 +9,7 @@ function known(error: unknown): { name: string; code: string | null; at: string[
     .split('\n')
     .filter((line) => line.startsWith('    at '))
     .map((line) => line.trim());
-  return { name: error.name, code: (error as NodeJS.ErrnoException).code ?? null, at };
+  return { name: error.name, code: codeOfThrown(error) ?? null, at };
 }
 
 /**

@@ -6,6 +6,7 @@ import { limits } from '../base/limits.ts';
 import { decimal, gather, visitorField, wholeNumber } from './arguments.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 export interface AssistantOptions {
   readonly name?: string;
@@ -203,6 +204,6 @@ export async function fileText(io: Pick<Io, 'stdin'>, file: string): Promise<str
   try {
     return await (file === '-' ? text(io.stdin) : readFile(file, 'utf8'));
   } catch (error) {
-    throw new UsageFailure(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown'}).`);
+    throw new UsageFailure(`${file} cannot be read (${codeOfThrown(error) ?? 'unknown'}).`);
   }
 }

@@ -8,6 +8,7 @@ import { UnreadableAudio } from '../providers/voice/audio/unreadable.ts';
 import { readWav } from '../providers/voice/audio/wav.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 export interface Clip {
   readonly samples: Int16Array;
@@ -27,7 +28,7 @@ export async function readClip(io: Io, file: string, command: string): Promise<C
   } catch (error) {
     if (error instanceof UnreadableAudio)
       throw new CommandFailure(`${file === '-' ? 'The input on stdin' : file} cannot be read: ${error.message}`);
-    throw new CommandFailure(`The file ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new CommandFailure(`The file ${file} cannot be read (${codeOfThrown(error)}).`);
   }
 }
 

@@ -10,6 +10,7 @@ import { ConsoleClient, segment, type Query } from './console-client.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Environment, Io } from './io.ts';
 import { print } from './output.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 export interface ConnectionOptions {
   readonly url?: string;
@@ -89,10 +90,8 @@ export function operatorToken(options: ConnectionOptions, environment: Environme
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      throw new CommandFailure(
-        `The operator token in ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
-      );
+    if (codeOfThrown(error) !== 'ENOENT')
+      throw new CommandFailure(`The operator token in ${file} cannot be read (${codeOfThrown(error)}).`);
     throw new UsageFailure(
       `No operator token. ${ask}, or run this where the server's data folder is (there is no ${file}; the first start of a server writes it).`,
     );

@@ -7,6 +7,7 @@ import { runMove, countsText, withSettings, type MovingVariables } from './movin
 import { note } from './output.ts';
 import { bar } from './progress.ts';
 import type { Flags } from './serve.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 const variables: MovingVariables = ['PARLEY_STORE', 'PARLEY_SECRET', 'PARLEY_DURABILITY', 'PARLEY_ALLOW_VOLATILE'];
 
@@ -64,6 +65,6 @@ function sizeOf(path: string): number {
   try {
     return statSync(path).size;
   } catch (error) {
-    throw new CommandFailure(`The file ${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+    throw new CommandFailure(`The file ${path} cannot be read (${codeOfThrown(error)}).`);
   }
 }

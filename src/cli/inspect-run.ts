@@ -8,6 +8,7 @@ import { ConsoleClient } from './console-client.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
 import { print } from './output.ts';
+import { messageOfThrown } from '../base/thrown.ts';
 
 export interface InspectOptions extends ConnectionOptions {
   readonly stately?: boolean;
@@ -63,7 +64,7 @@ async function followFeed(feed: WebSocket, receive: (line: string) => void): Pro
     return await Promise.race([refused, closed]);
   } catch (error) {
     if (error instanceof CommandFailure) throw error;
-    throw new CommandFailure(`The server cannot be reached: ${(error as Error).message}.`);
+    throw new CommandFailure(`The server cannot be reached: ${messageOfThrown(error)}.`);
   }
 }
 

@@ -13,6 +13,7 @@ import { junit } from './junit.ts';
 import { note, print } from './output.ts';
 import { bar, Progress } from './progress.ts';
 import { counted, detailsText, endedStatuses, resultLine, sumText, testsOf, type Run } from './test-report.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 interface PlayOptions extends ConnectionOptions {
   readonly version: CreateTestRunBody['version'];
@@ -67,7 +68,7 @@ async function makeFolder(file: string): Promise<void> {
 }
 
 function unwritable(file: string, error: unknown): never {
-  throw new CommandFailure(`${file} cannot be written (${(error as NodeJS.ErrnoException).code ?? String(error)}).`);
+  throw new CommandFailure(`${file} cannot be written (${codeOfThrown(error) ?? String(error)}).`);
 }
 
 interface Order {

@@ -2,6 +2,7 @@
 import { accessSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { SettingError } from '../base/config.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 /** Makes it where it is not there yet; throws a `SettingError` if it cannot be used. */
 export function makeDataFolder(folder: string): void {
@@ -10,9 +11,7 @@ export function makeDataFolder(folder: string): void {
     // The slash refuses a file.
     accessSync(`${folder}/`, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new SettingError(
-      `PARLEY_STORE names a folder that cannot be used (${(error as NodeJS.ErrnoException).code}): ${folder}.`,
-    );
+    throw new SettingError(`PARLEY_STORE names a folder that cannot be used (${codeOfThrown(error)}): ${folder}.`);
   }
 }
 

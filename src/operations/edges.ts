@@ -10,6 +10,7 @@ import type { Log } from '../base/log.ts';
 import { openManagementListener } from '../http/management-port.ts';
 import type { ServiceDesk } from '../conversation/services.ts';
 import type { SupervisorLine } from './supervisor/worker.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 /** Ports that are tried where any free one will do. */
 const portAttemptsMax = 3;
@@ -42,8 +43,7 @@ export async function startListening(
     try {
       return await edge.listen(host, candidate, true);
     } catch (error) {
-      if (port !== 0 || attempt === portAttemptsMax || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE')
-        throw error;
+      if (port !== 0 || attempt === portAttemptsMax || codeOfThrown(error) !== 'EADDRINUSE') throw error;
     }
   }
 }
@@ -56,7 +56,7 @@ export async function openManagementPort(config: Config, desk: ServiceDesk): Pro
     desk.log.info({ host: config.host, port }, 'management port listens');
     return edge;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOfThrown(error);
     if (code === 'EADDRINUSE')
       throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which is in use on ${config.host}.`);
     if (code === 'EACCES')

@@ -8,6 +8,7 @@ import { SettingError, type Config } from '../base/config.ts';
 import type { Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { codePoints } from '../base/text.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 export interface Secrets {
   readonly secret: string;
@@ -64,7 +65,7 @@ function keep(folder: string, name: string, secret: string): void {
   try {
     writeFileSync(join(folder, name), `${secret}\n`, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (codeOfThrown(error) !== 'EEXIST') throw error;
   }
 }
 
@@ -75,7 +76,7 @@ function read(folder: string, { name, variable, charactersMin, advice }: Kept): 
     secret = readFileSync(join(folder, name), 'utf8').trim();
   } catch (error) {
     throw new SettingError(
-      `${variable} is not set, and ${name} in the data folder cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      `${variable} is not set, and ${name} in the data folder cannot be read (${codeOfThrown(error)}).`,
     );
   }
   if (codePoints(secret) >= charactersMin) return secret;

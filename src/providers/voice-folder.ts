@@ -2,6 +2,7 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { SettingError } from '../base/config.ts';
+import { codeOfThrown } from '../base/thrown.ts';
 
 /** Reason for which the folder's contents cannot be listed; null if they can. */
 export function voiceFolderProblem(folder: string): string | null {
@@ -10,7 +11,7 @@ export function voiceFolderProblem(folder: string): string | null {
     readdirSync(path);
     return null;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOfThrown(error);
     return code === 'ENOTDIR' ? `${path} is not a folder` : `${path} cannot be read (${code})`;
   }
 }

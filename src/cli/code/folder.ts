@@ -21,6 +21,7 @@ import {
   type ToolSettings,
 } from './settings.ts';
 import { parseYaml, withDigest, yamlText, type YamlFile } from './yaml.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 export type Kind = 'assistants' | 'tools' | 'tests';
 
@@ -223,7 +224,7 @@ async function promptOf(folder: string, file: YamlFile, name: unknown): Promise<
   try {
     return await textOf(folder, join('assistants', name));
   } catch (error) {
-    if (/There is no such file/.test((error as Error).message))
+    if (/There is no such file/.test(messageOfThrown(error)))
       throw file.failure(['model', 'prompt_file'], `There is no file ${join('assistants', name)}.`);
     throw error;
   }

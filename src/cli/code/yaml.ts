@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Document, isMap, Lexer, LineCounter, parseDocument, Scalar, stringify } from 'yaml';
 import { CommandFailure } from '../exit.ts';
 import type { Json } from './settings.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 /** Bounds of a file: the parser's time grows with their square, and its stack with the depth. */
 const bytesMax = 512 * 1024;
@@ -46,7 +47,7 @@ function parsing<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    throw failureAt(path, 1, error instanceof RangeError ? tooDeep : sentence((error as Error).message));
+    throw failureAt(path, 1, error instanceof RangeError ? tooDeep : sentence(messageOfThrown(error)));
   }
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../base/config.ts';
 import { fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Finding } from '../../store/doctor/check.ts';
+import { codeOfThrown } from '../../base/thrown.ts';
 
 /** Milliseconds for the process on the port to answer. */
 const doctorPortMs = 10_000;
@@ -29,7 +30,7 @@ async function portOf(variable: string, port: number, config: Ports, clock: Cloc
     await once(server, 'close');
     return ok(`${port} on ${host} is free`);
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
+    const code = codeOfThrown(error) ?? '';
     if (code === 'EADDRINUSE') return whoHas(variable, port, config, clock);
     if (code === 'EACCES')
       return fail(`${port} on ${host} may not be listened on`, `Choose a port from 1024 on with ${variable}.`);

@@ -9,6 +9,7 @@ import { readSecrets } from '../secrets.ts';
 import { checkTracePackages } from '../tracing.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -127,7 +128,7 @@ export async function engine({ edge }: Config, load: () => Promise<unknown> = lo
       'uWebSockets.js loads (for clients that pipeline, or send chunk extensions, trailers or absolute targets, without a proxy between: PARLEY_EDGE=node)',
     );
   } catch (error) {
-    const problem = (error as Error).message;
+    const problem = messageOfThrown(error);
     if (edge === 'uws') return fail(problem, `Unset PARLEY_EDGE, so that node:http serves, or run on ${engineHome}.`);
     return warn(
       `${problem} node:http serves instead.`,

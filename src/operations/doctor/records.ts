@@ -24,6 +24,7 @@ import { identitySecrets } from '../../access/identity.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check } from '../../store/doctor/check.ts';
 import { examineDeliveries } from './deliveries.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 /** Workspaces that are examined, and credentials of one. */
 const doctorRowsMax = 1_000;
@@ -70,7 +71,7 @@ export async function examineRecords(
     if (error instanceof StoreUnavailable) throw error;
     const advice =
       'If a later version of parley has written here, run that one; otherwise bring back the last good copy of the store.';
-    return [check('format', fail(`The records cannot be read: ${(error as Error).message}`, advice))];
+    return [check('format', fail(`The records cannot be read: ${messageOfThrown(error)}`, advice))];
   }
   return [
     check('format', ok(counted(workspaces.length))),

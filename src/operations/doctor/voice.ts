@@ -14,6 +14,7 @@ import { isRecogniser, voiceSuffix } from '../../providers/voice/local.ts';
 import { VoiceProcesses } from '../../providers/voice/processes.ts';
 import { check, fail, ok, warn } from '../../store/doctor/check.ts';
 import type { Check, Finding } from '../../store/doctor/check.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 interface Part {
   /** The name of the npm package. */
@@ -104,7 +105,7 @@ export async function speaksAndListens(
   } catch (error) {
     const problem = stop.signal.aborted
       ? `a voice process has not said and understood two words within ${limitMs / 1000} s`
-      : `a voice process fails: ${(error as Error).message}`;
+      : `a voice process fails: ${messageOfThrown(error)}`;
     return warn(
       problem,
       `The packages need Linux with glibc or Windows on x64 or arm64, or macOS on arm64. ${install.replace('them', 'them anew')} ${otherwise} PARLEY_VOICE_PROCESSES=0 turns the embedded voice off.`,

@@ -7,6 +7,7 @@ import { PassThrough } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGunzip, createGzip } from 'node:zlib';
 import { DumpRefused } from '../../store/dump.ts';
+import { codeOfThrown, messageOfThrown } from '../../base/thrown.ts';
 
 /** Bytes of one row in a file. */
 export const movingLineBytesMax = 16 * 1024 * 1024;
@@ -81,8 +82,8 @@ export async function* readLines(
         );
     }
   } catch (error) {
-    if (String((error as NodeJS.ErrnoException).code).startsWith('Z_'))
-      throw new DumpRefused(`The file cannot be unpacked: ${(error as Error).message}.`);
+    if (String(codeOfThrown(error)).startsWith('Z_'))
+      throw new DumpRefused(`The file cannot be unpacked: ${messageOfThrown(error)}.`);
     throw error;
   } finally {
     file?.destroy();

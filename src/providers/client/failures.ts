@@ -2,6 +2,7 @@
 import type { ModelFailure } from '../model.ts';
 import { AddressRefused } from './address.ts';
 import { ProxyRefused } from './tunnel.ts';
+import { codeOfThrown } from '../../base/thrown.ts';
 
 const statuses: Readonly<Record<number, ModelFailure>> = { 401: 'credential', 403: 'credential', 429: 'rate_limit' };
 
@@ -22,5 +23,5 @@ const connectCodes: Readonly<Record<string, ModelFailure>> = {
 export function failureOfConnect(error: Error | null): ModelFailure {
   if (error instanceof AddressRefused) return 'address';
   if (error instanceof ProxyRefused) return 'proxy';
-  return connectCodes[(error as NodeJS.ErrnoException | null)?.code ?? ''] ?? 'connect';
+  return connectCodes[codeOfThrown(error) ?? ''] ?? 'connect';
 }

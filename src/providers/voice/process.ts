@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import type { Order, Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 /** Milliseconds of an order before its voice process counts as hung. */
 export const voiceOrderMs = 20_000;
@@ -76,7 +77,7 @@ export class VoiceProcess {
       });
     } catch (error) {
       // Node throws some of the system's errors and emits others; both end the process alike.
-      queueMicrotask(() => end((error as Error).message));
+      queueMicrotask(() => end(messageOfThrown(error)));
     }
     this.#child = child;
     this.pid = child?.pid ?? 0;

@@ -19,6 +19,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { OwnerRecord } from './owner.ts';
+import { codeOfThrown } from '../../base/thrown.ts';
 
 /** `held`: by this process; `busy`: by another one; `none`: this system has no such lock, or no program to take it. */
 export type Lock = 'held' | 'busy' | 'none';
@@ -67,7 +68,7 @@ export class OwnerFile {
     try {
       return new OwnerFile(path, openSync(path, 'r'));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+      if (codeOfThrown(error) === 'ENOENT') return null;
       throw error;
     }
   }

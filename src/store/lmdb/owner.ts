@@ -3,6 +3,7 @@
  * start belongs to its identity (Linux only; elsewhere the id must do). A process id means something within one
  * namespace of ids alone: a process in another container may have the same one.
  */
+import { codeOfThrown } from '../../base/thrown.ts';
 import { readFileSync, readlinkSync } from 'node:fs';
 
 export interface Owner {
@@ -48,7 +49,7 @@ export function isAlive(owner: Owner): boolean {
     process.kill(owner.pid, 0);
   } catch (error) {
     // Any error but "no such process" means that the process exists, perhaps of another user.
-    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false;
+    if (codeOfThrown(error) === 'ESRCH') return false;
   }
   return startOf(owner.pid) === owner.started;
 }

@@ -18,6 +18,7 @@ import { dataFile, lockFile, makePrivate } from './files.ts';
 import { checkHeader } from './header.ts';
 import { refuseSameProcessId } from './ownership.ts';
 import { rangeRows } from './rows.ts';
+import { codeOfThrown } from '../../base/thrown.ts';
 
 interface State {
   readonly transaction: Transaction;
@@ -141,7 +142,7 @@ function unlessGone<T>(read: () => T): T | null {
   try {
     return read();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    if (codeOfThrown(error) === 'ENOENT') return null;
     throw error;
   }
 }

@@ -14,7 +14,7 @@ import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import { StepIds } from './step-ids.ts';
 import type { RedisLink } from './link.ts';
-import { textOfReply } from './reply.ts';
+import { textOfReply, listOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 
 interface Asked {
@@ -98,9 +98,11 @@ export class RedisBudgets {
     const asked = budgets.flatMap(({ budget, ceiling }) => [budget, ceiling]);
     const askedAt = this.#clock.monotonic();
     const seen = this.#debts.lastSeen({ workspaceId, keyId, budget: budgets[0]!.budget });
-    const answer = (await this.#send(workspaceId, keyId, (root, lane) =>
-      this.#link.run('take-budgets', root, { count, ...seen, asked, ...lane }, count),
-    )) as RedisReply[];
+    const answer = listOfReply(
+      await this.#send(workspaceId, keyId, (root, lane) =>
+        this.#link.run('take-budgets', root, { count, ...seen, asked, ...lane }, count),
+      ),
+    );
     const times = { askedAt, answeredAt: this.#clock.monotonic() };
     let at = 0;
     return requests.map(() => {

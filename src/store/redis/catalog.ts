@@ -37,8 +37,7 @@ import type { RedisLink } from './link.ts';
 import { releaseFields, wantsField } from './records.ts';
 import { readReleaseCounts } from './releases.ts';
 import type { Registry } from './registry.ts';
-import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
+import { textOfReply, bytesOfReply, listOfReply } from './reply.ts';
 import { RedisSlugs } from './slugs.ts';
 
 type Records = CatalogRecords[CatalogKind];
@@ -119,16 +118,12 @@ export class RedisCatalog implements Catalog {
     id: string,
   ): Promise<Versioned<CatalogRecords[K]> | null> {
     const root = this.#root(kind, workspaceId);
-    const [record, version] = (await this.#link.send(
-      root,
-      'HMGET',
-      `${root}:${kind}`,
-      part(id),
-      `${part(id)}/version`,
-    )) as RedisReply[];
+    const [record, version] = listOfReply(
+      await this.#link.send(root, 'HMGET', `${root}:${kind}`, part(id), `${part(id)}/version`),
+    );
     return record === null
       ? null
-      : { record: unpackRow<CatalogRecords[K]>(record as Buffer), version: Number(textOfReply(version)) };
+      : { record: unpackRow<CatalogRecords[K]>(bytesOfReply(record)), version: Number(textOfReply(version)) };
   }
 
   async replace<K extends CatalogKind>(
@@ -265,7 +260,7 @@ export class RedisCatalog implements Catalog {
   async keyByPublicId(publicId: string): Promise<Versioned<Key> | null> {
     const row = await this.#link.send(...this.#publicKey(publicId, 'GET'));
     if (row === null) return null;
-    const { workspaceId, id } = unpackRow<PublicKeyRow>(row as Buffer);
+    const { workspaceId, id } = unpackRow<PublicKeyRow>(bytesOfReply(row));
     const key = await this.read('key', workspaceId, id);
     return key?.record.publicId === publicId ? key : null;
   }
@@ -281,7 +276,7 @@ export class RedisCatalog implements Catalog {
   /** Continues removals that another process, or this one, has not finished. */
   async resumeRemovals(): Promise<void> {
     const root = this.#roots.workspaces;
-    const begun = (await this.#link.send(root, 'SMEMBERS', `${root}:removals`)) as RedisReply[];
+    const begun = listOfReply(await this.#link.send(root, 'SMEMBERS', `${root}:removals`));
     for (const workspaceId of begun) await this.#removeHoldings(textOfReply(workspaceId));
   }
 

@@ -21,6 +21,7 @@ import { RedisLink } from './link.ts';
 import { Registry } from './registry.ts';
 import { loadScripts } from './scripts.ts';
 import { RedisSessions } from './sessions.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 export interface RedisExamination {
   readonly clock: Clock;
@@ -135,7 +136,7 @@ async function runRule(rule: () => Finding | Promise<Finding>): Promise<Finding>
     return await rule();
   } catch (error) {
     return fail(
-      `no answer: ${(error as Error).message || 'no answer in time'}`,
+      `no answer: ${messageOfThrown(error) || 'no answer in time'}`,
       'Read the log of Redis, correct the fault, and run this command again.',
     );
   }
@@ -207,7 +208,7 @@ async function withRecords(url: string, { clock, ids, records }: RedisExaminatio
       check(
         'records',
         fail(
-          `The records cannot be read: ${(error as Error).message}`,
+          `The records cannot be read: ${messageOfThrown(error)}`,
           'Read the log of Redis, correct the fault, and run this command again.',
         ),
       ),

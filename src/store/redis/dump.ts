@@ -43,7 +43,7 @@ import { withoutCharges } from '../records/charges.ts';
 import { RedisLink } from './link.ts';
 import { feedbackOf, readMessage } from './records.ts';
 import { readReleaseCounts } from './releases.ts';
-import { textOfReply } from './reply.ts';
+import { textOfReply, bytesOfReply, listOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 import { loadScripts } from './scripts.ts';
 import { callsOf } from './transcript.ts';
@@ -108,7 +108,7 @@ export class RedisSource implements DumpSource, Holdings {
         if (stored[at] === null) continue;
         yield {
           version: Number(textOfReply(stored[at + 1])),
-          record: unpackRow<CatalogRecords[K]>(stored[at] as Buffer),
+          record: unpackRow<CatalogRecords[K]>(bytesOfReply(stored[at])),
         };
       }
     }
@@ -152,7 +152,8 @@ export class RedisSource implements DumpSource, Holdings {
         entries.map(({ name }) => name),
       );
       for (const [index, record] of stored.entries()) {
-        if (record !== null) yield { ...unpackRow<IdempotencyRecord>(record as Buffer), untilMs: entries[index]!.ends };
+        if (record !== null)
+          yield { ...unpackRow<IdempotencyRecord>(bytesOfReply(record)), untilMs: entries[index]!.ends };
       }
       const last = entries.at(-1)!.ends;
       seen = entries.filter(({ ends }) => ends === last).length + (last === end ? seen : 0);
@@ -176,7 +177,7 @@ export class RedisSource implements DumpSource, Holdings {
         const [event, state, session, source] = stored.slice(index * 4, index * 4 + 4);
         if (event == null) continue;
         yield {
-          ...deliveryOf({ id, workspaceId, webhookId }, event as Buffer, state as Buffer),
+          ...deliveryOf({ id, workspaceId, webhookId }, bytesOfReply(event), bytesOfReply(state)),
           sessionId: textOfReply(session),
           sourceId: textOfReply(source),
         };
@@ -186,7 +187,7 @@ export class RedisSource implements DumpSource, Holdings {
 
   async *usage(workspaceId: string): AsyncGenerator<UsageRow> {
     const root = this.#roots.workspace(workspaceId);
-    const accounts = (await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as RedisReply[];
+    const accounts = listOfReply(await this.#link.send(root, 'SMEMBERS', `${root}:usage`));
     for (const account of accounts.map(textOfReply).sort(byAccount)) {
       for await (const hour of this.#used(`${root}:usage:${account}`, workspaceId, account, 'hour')) {
         yield hour;
@@ -225,7 +226,7 @@ export class RedisSource implements DumpSource, Holdings {
         'session',
         workspaceId,
         row.record.id,
-        moves.map((move) => unpackMove(move as Buffer)),
+        moves.map((move) => unpackMove(bytesOfReply(move))),
       ),
     };
   }
@@ -273,16 +274,9 @@ export class RedisSource implements DumpSource, Holdings {
   async *#between(root: string, sessionId: string, from: number, to: number): AsyncGenerator<Placed[]> {
     const key = `${root}:messages:${sessionId}`;
     while (from < to) {
-      const rows = (await this.#link.send(
-        key,
-        'ZRANGEBYSCORE',
-        key,
-        from,
-        `(${to}`,
-        'LIMIT',
-        0,
-        movingSessionsMax,
-      )) as RedisReply[];
+      const rows = listOfReply(
+        await this.#link.send(key, 'ZRANGEBYSCORE', key, from, `(${to}`, 'LIMIT', 0, movingSessionsMax),
+      );
       if (rows.length === 0) return;
       const page = rows.map(placed);
       yield page;
@@ -309,7 +303,7 @@ export class RedisSource implements DumpSource, Holdings {
       const [record, begun, finished, feedback] = stored.slice(index * 4, index * 4 + 4);
       if (record === null) continue;
       const row = {
-        record: { ...unpackRow<Turn>(record as Buffer), ...feedbackOf(feedback!) },
+        record: { ...unpackRow<Turn>(bytesOfReply(record)), ...feedbackOf(feedback!) },
         begun: answeredOf(textOfReply(begun)),
         finished: answeredOf(textOfReply(finished)),
       };
@@ -320,7 +314,7 @@ export class RedisSource implements DumpSource, Holdings {
 
   /** Counts by their hour or second, as a hash stores them. */
   async *#used(key: string, workspaceId: string, account: string, grain: Grain): AsyncGenerator<UsageRow> {
-    const starts = ((await this.#link.send(key, 'HKEYS', key)) as RedisReply[])
+    const starts = listOfReply(await this.#link.send(key, 'HKEYS', key))
       .map((each) => Number(textOfReply(each)))
       .sort((a, b) => a - b);
     for (let at = 0; at < starts.length; at += limits.movingRowsMax) {
@@ -341,9 +335,9 @@ export class RedisSource implements DumpSource, Holdings {
   /** The members of an index in order. */
   async *#ids(key: string, count: number): AsyncGenerator<string[]> {
     for (let after = '-'; ;) {
-      const members = (
-        (await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)) as RedisReply[]
-      ).map(textOfReply);
+      const members = listOfReply(await this.#link.send(key, 'ZRANGEBYLEX', key, after, '+', 'LIMIT', 0, count)).map(
+        textOfReply,
+      );
       if (members.length === 0) return;
       yield members;
       after = `(${members.at(-1)!}`;
@@ -351,7 +345,7 @@ export class RedisSource implements DumpSource, Holdings {
   }
 
   async #fields(key: string, names: readonly string[]): Promise<RedisReply[]> {
-    return names.length === 0 ? [] : ((await this.#link.send(key, 'HMGET', key, ...names)) as RedisReply[]);
+    return names.length === 0 ? [] : listOfReply(await this.#link.send(key, 'HMGET', key, ...names));
   }
 }
 
@@ -379,12 +373,12 @@ function flightOf(
   workspaceId: string,
   [record, begun, epoch, owner, stop, memory, calls, released]: RedisReply[],
 ): TurnRow {
-  const made = callsOf(calls as RedisReply[]);
-  const remembered = memory ? unpackRow<IdempotencyRecord>(memory as Buffer) : null;
+  const made = callsOf(calls);
+  const remembered = memory ? unpackRow<IdempotencyRecord>(bytesOfReply(memory)) : null;
   return {
     type: 'turn',
     workspaceId,
-    record: withoutCharges(unpackRow<Turn>(record as Buffer)),
+    record: withoutCharges(unpackRow<Turn>(bytesOfReply(record))),
     begun: answeredOf(textOfReply(begun)),
     finished: null,
     flight: {

@@ -13,7 +13,7 @@ import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import type { Registry } from './registry.ts';
-import { textOfReply } from './reply.ts';
+import { textOfReply, bytesOfReply } from './reply.ts';
 import type { Argument, RedisReply } from './reply.ts';
 
 const fieldOf = ({ kind, id }: Erasure): string => `${kind}/${part(id)}`;
@@ -76,8 +76,8 @@ export class RedisErasures implements ErasureStore {
       for (let at = 0; at < fields.length; at += 2) {
         const name = textOfReply(fields[at]!);
         if (name.endsWith('/result')) continue;
-        const record = unpackRow<IdempotencyRecord>(fields[at + 1] as Buffer);
-        if (sessionsNamedIn(record).some((id) => sessionIds.has(id))) memories.push(name, fields[at + 1] as Buffer);
+        const record = unpackRow<IdempotencyRecord>(bytesOfReply(fields[at + 1]));
+        if (sessionsNamedIn(record).some((id) => sessionIds.has(id))) memories.push(name, bytesOfReply(fields[at + 1]));
       }
       if (memories.length > 0) await this.#link.runDurable('forget-memories', root, { memories });
     }

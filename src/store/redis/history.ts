@@ -5,7 +5,8 @@ import { packer } from '../packer.ts';
 import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import type { Argument, RedisReply } from './reply.ts';
+import type { Argument } from './reply.ts';
+import { bytesOfReply, listOfReply } from './reply.ts';
 
 /** A move as the scripts take it; empty without one. */
 export const moveField = (move: Move | null | undefined): { move: Argument } => ({ move: move ? packMove(move) : '' });
@@ -35,6 +36,6 @@ export class RedisHistory implements HistoryStore {
 
   async read(kind: HistoryKind, workspaceId: string, id: string): Promise<Move[]> {
     const key = `${this.#roots.workspace(workspaceId)}:history:${kind}:${part(id)}`;
-    return ((await this.#link.send(key, 'LRANGE', key, 0, -1)) as RedisReply[]).map((row) => unpackMove(row as Buffer));
+    return listOfReply(await this.#link.send(key, 'LRANGE', key, 0, -1)).map((row) => unpackMove(bytesOfReply(row)));
   }
 }

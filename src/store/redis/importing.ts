@@ -5,10 +5,11 @@ import { importUnfinished } from '../dump.ts';
 import type { DumpProgress } from '../dump.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
+import { bytesOfReply } from './reply.ts';
 
 export async function progressOf(link: RedisLink, { importing }: Roots): Promise<DumpProgress | null> {
   const stored = await link.send(importing, 'GET', importing);
-  return stored === null ? null : unpackRow<DumpProgress>(stored as Buffer);
+  return stored === null ? null : unpackRow<DumpProgress>(bytesOfReply(stored));
 }
 
 /** Throws if an import is unfinished: a store with only a part of an import must not serve. */

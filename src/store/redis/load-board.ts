@@ -6,8 +6,7 @@ import { limits } from '../../base/limits.ts';
 import type { LoadBoard, LoadRow } from '../../metrics/load.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
+import { textOfReply, listOfReply } from './reply.ts';
 
 export class RedisLoadBoard implements LoadBoard {
   readonly #link: RedisLink;
@@ -25,7 +24,7 @@ export class RedisLoadBoard implements LoadBoard {
 
   async read(from: number): Promise<LoadRow[]> {
     const key = `${this.#roots.load}:rows`;
-    const rows = (await this.#link.send(key, 'ZRANGEBYSCORE', key, from, '+inf')) as RedisReply[];
+    const rows = listOfReply(await this.#link.send(key, 'ZRANGEBYSCORE', key, from, '+inf'));
     return rows.map((row) => JSON.parse(textOfReply(row)) as LoadRow);
   }
 }

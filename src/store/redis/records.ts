@@ -18,6 +18,7 @@ import { attendanceEvent, deliveryHead, eventText, sessionEvent, turnEvent } fro
 import { moveAround } from './history.ts';
 import { memoryDigest, part } from './keys.ts';
 import type { Argument, RedisReply } from './reply.ts';
+import { bytesOfReply } from './reply.ts';
 
 /** A session in the form that every script takes: the record, and the fields that lists and sweeps read. */
 export const sessionFields = (session: Session) => ({
@@ -124,7 +125,7 @@ export function amendsField(amends: AmendedMessage | undefined): Argument {
  * record; then the text.
  */
 export function readMessage(stored: RedisReply): { message: Message; index: string } {
-  const bytes = stored as Buffer;
+  const bytes = bytesOfReply(stored);
   const ends: number[] = [];
   for (let at = 0; ends.length < 4; at = ends.at(-1)! + 1) ends.push(bytes.indexOf(0x3a, at));
   const recordAt = ends[3]! + 1;
@@ -169,6 +170,6 @@ export const feedbackFields = (feedback: Feedback | null): { rating: string; fee
 /** Stored feedback as a field of its turn or message. */
 export function feedbackOf(stored: RedisReply): { readonly feedback?: Feedback } {
   if (stored === null) return {};
-  const bytes = stored as Buffer;
+  const bytes = bytesOfReply(stored);
   return { feedback: unpackRow<Feedback>(bytes.subarray(bytes.indexOf(0x20) + 1)) };
 }

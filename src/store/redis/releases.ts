@@ -4,8 +4,7 @@ import type { ReleaseCounts, VersionCounts } from '../store.ts';
 import { versionCountsOf, versionCountsRow } from '../releases.ts';
 import { part, type Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
+import { textOfReply, listOfReply } from './reply.ts';
 
 const countsPrefix = 'counts/';
 
@@ -17,10 +16,10 @@ export async function readReleaseCounts(
   assistantId: string,
 ): Promise<ReleaseCounts> {
   const key = `${roots.workspace(workspaceId)}:release:${part(assistantId)}`;
-  const names = ((await link.send(key, 'HKEYS', key)) as RedisReply[])
+  const names = listOfReply(await link.send(key, 'HKEYS', key))
     .map(textOfReply)
     .filter((name) => name.startsWith(countsPrefix));
-  const fields = (await link.send(key, 'HMGET', key, 'turns', 'failed', ...names)) as RedisReply[];
+  const fields = listOfReply(await link.send(key, 'HMGET', key, 'turns', 'failed', ...names));
   const [turns, failedTurns, ...counts] = fields.map((field) => (field === null ? '0' : textOfReply(field)));
   const versions = new Map<number, VersionCounts>();
   for (const [index, name] of names.entries())

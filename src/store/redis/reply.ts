@@ -8,6 +8,18 @@ export type RedisReply = null | number | Buffer | RedisReply[];
 /** A bulk string with one of these texts, as a script returns the name of an outcome. */
 export type Named<T extends string> = Buffer & { readonly text?: T };
 
+/** The items of a reply; any other reply is a fault of ours. */
+export function listOfReply(reply: RedisReply | undefined): RedisReply[] {
+  if (!Array.isArray(reply)) throw new TypeError(`Redis answered with ${typeof reply}, not with a list.`);
+  return reply;
+}
+
+/** A bulk string as bytes; any other reply is a fault of ours. */
+export function bytesOfReply(reply: RedisReply | undefined): Buffer {
+  if (!Buffer.isBuffer(reply)) throw new TypeError(`Redis answered with ${typeof reply}, not with bytes.`);
+  return reply;
+}
+
 /** A bulk string as text. */
 export const textOfReply = (reply: RedisReply | undefined): string => String(reply);
 

@@ -4,6 +4,7 @@ import { unpackRow } from '../codec.ts';
 import { memoryDigest } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
+import { bytesOfReply } from './reply.ts';
 
 export class RedisRequests implements RequestStore {
   readonly #link: RedisLink;
@@ -20,6 +21,6 @@ export class RedisRequests implements RequestStore {
     // The answer based on this read acknowledges the request, and the first answer may have failed without a replica's
     // confirmation.
     const record = await this.#link.runDurable('read-memory', ...place);
-    return record === null ? null : unpackRow<IdempotencyRecord>(record as Buffer);
+    return record === null ? null : unpackRow<IdempotencyRecord>(bytesOfReply(record));
   }
 }

@@ -31,8 +31,7 @@ import type { Roots } from './keys.ts';
 import { answersOf, askedFields, settledFields } from './limits.ts';
 import type { RedisLink } from './link.ts';
 import { basisFields, endingFields, memoryFields, messageFields, sessionFields, versionFields } from './records.ts';
-import { begins, nameOf, textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
+import { begins, nameOf, textOfReply, bytesOfReply, listOfReply } from './reply.ts';
 import type { Registry } from './registry.ts';
 import { RedisTranscript } from './transcript.ts';
 
@@ -83,16 +82,12 @@ export class RedisSessions implements SessionStore {
 
   async read(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {
     const root = this.#roots.workspace(workspaceId);
-    const [record, version] = (await this.#link.send(
-      root,
-      'HMGET',
-      `${root}:session:${part(sessionId)}`,
-      'record',
-      'version',
-    )) as RedisReply[];
+    const [record, version] = listOfReply(
+      await this.#link.send(root, 'HMGET', `${root}:session:${part(sessionId)}`, 'record', 'version'),
+    );
     return record === null
       ? null
-      : { record: unpackRow<Session>(record as Buffer), version: Number(textOfReply(version)) };
+      : { record: unpackRow<Session>(bytesOfReply(record)), version: Number(textOfReply(version)) };
   }
 
   async awaitMove(workspaceId: string, sessionId: string): Promise<Versioned<Session> | null> {

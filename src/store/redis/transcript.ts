@@ -5,7 +5,7 @@ import { part } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
 import { feedbackOf, readMessage } from './records.ts';
-import { textOfReply } from './reply.ts';
+import { textOfReply, bytesOfReply, listOfReply } from './reply.ts';
 import type { RedisReply } from './reply.ts';
 
 const index = /^\d{1,9}$/;
@@ -21,13 +21,15 @@ export class RedisTranscript {
 
   async page(workspaceId: string, sessionId: string, { limit, after, order }: PageRequest): Promise<Page<Message>> {
     if (after !== null && !index.test(after)) return { items: [], next: null };
-    const answer = (await this.#link.run('list-messages', this.#roots.workspace(workspaceId), {
-      session: part(sessionId),
-      order,
-      after: after ?? '',
-      count: limit + 1,
-    })) as RedisReply[];
-    const calls = callsOf(answer.filter((each) => Array.isArray(each))[0] as unknown as RedisReply[] | undefined);
+    const answer = listOfReply(
+      await this.#link.run('list-messages', this.#roots.workspace(workspaceId), {
+        session: part(sessionId),
+        order,
+        after: after ?? '',
+        count: limit + 1,
+      }),
+    );
+    const calls = callsOf(answer.find((each) => Array.isArray(each)));
     const stored = answer.filter((each) => !Array.isArray(each));
     const messages = stored
       .slice(0, limit)
@@ -57,7 +59,7 @@ export class RedisTranscript {
     if (fields.length === 0) return [...messages];
     const root = this.#roots.workspace(workspaceId);
     const turns = `${root}:turns:${part(sessionId)}`;
-    const stored = (await this.#link.send(root, 'HMGET', turns, ...fields)) as RedisReply[];
+    const stored = listOfReply(await this.#link.send(root, 'HMGET', turns, ...fields));
     const found = new Map(fields.map((field, index) => [field, feedbackOf(stored[index]!)]));
     return messages.map((message) => {
       const rated = message.role === 'assistant' ? found.get(`${part(message.turnId ?? '')}/feedback`) : undefined;
@@ -73,12 +75,14 @@ export class RedisTranscript {
     messagesMax: number,
   ): Promise<Message[]> {
     const root = this.#roots.workspace(workspaceId);
-    const stored = (await this.#link.run('read-recent-messages', root, {
-      session: part(sessionId),
-      before,
-      charactersMax,
-      messagesMax,
-    })) as RedisReply[];
+    const stored = listOfReply(
+      await this.#link.run('read-recent-messages', root, {
+        session: part(sessionId),
+        before,
+        charactersMax,
+        messagesMax,
+      }),
+    );
     return stored.map((each) => readMessage(each).message).reverse();
   }
 
@@ -120,8 +124,8 @@ export class RedisTranscript {
 }
 
 /** The calls of a turn in flight, as a script answers them. */
-export const callsOf = (stored: readonly RedisReply[] | undefined): ToolCall[] =>
-  (stored ?? []).map((call) => unpackRow<ToolCall>(call as Buffer));
+export const callsOf = (stored: RedisReply | undefined): ToolCall[] =>
+  (stored == null ? [] : listOfReply(stored)).map((call) => unpackRow<ToolCall>(bytesOfReply(call)));
 
 /** The last `points` code points of a text in UTF-8. */
 function lastCodePoints(bytes: Buffer, points: number): string {

@@ -53,7 +53,7 @@ import {
 } from './records.ts';
 import type { RedisOrphans } from './orphans.ts';
 import type { Registry } from './registry.ts';
-import { begins, nameOf, textOfReply } from './reply.ts';
+import { begins, nameOf, textOfReply, bytesOfReply } from './reply.ts';
 import type { Named, RedisReply } from './reply.ts';
 import type { Answer, Gap } from './steps.ts';
 import { callsOf, RedisTranscript } from './transcript.ts';
@@ -345,7 +345,7 @@ export class RedisTurns implements TurnStore {
       `${part(turnId)}/feedback`,
     )) as [RedisReply, RedisReply, RedisReply];
     if (record === null) return null;
-    const turn = unpackRow<Turn>(record as Buffer);
+    const turn = unpackRow<Turn>(bytesOfReply(record));
     return claimed === null ? turn : { ...turn, claimed: true, ...feedbackOf(feedback) };
   }
 

@@ -9,8 +9,7 @@ import type { Stretch } from '../usage.ts';
 import { account, isAsked } from './keys.ts';
 import type { Roots } from './keys.ts';
 import type { RedisLink } from './link.ts';
-import { textOfReply } from './reply.ts';
-import type { RedisReply } from './reply.ts';
+import { textOfReply, listOfReply } from './reply.ts';
 
 export class RedisUsage implements UsageStore {
   readonly #link: RedisLink;
@@ -44,7 +43,7 @@ export class RedisUsage implements UsageStore {
     if (query.end <= query.start) return [];
     const sums = new Sums(query);
     const root = this.#roots.workspace(workspaceId);
-    const accounts = ((await this.#link.send(root, 'SMEMBERS', `${root}:usage`)) as RedisReply[]).map(textOfReply);
+    const accounts = listOfReply(await this.#link.send(root, 'SMEMBERS', `${root}:usage`)).map(textOfReply);
     const parts = stretches(query.start, query.end);
     for (const each of accounts.filter((name) => isAsked(name, query))) {
       await Promise.all(parts.map((stretch) => this.#sum(`${root}:usage:${each}`, stretch, sums)));
@@ -60,7 +59,7 @@ export class RedisUsage implements UsageStore {
       const end = Math.min(to, start + limits.scanRowsMax * step, grain === 'hour' ? Infinity : hourEnd);
       const fields = Array.from({ length: Math.ceil((end - start) / step) }, (_, index) => start + index * step);
       const hash = grain === 'hour' ? key : `${key}:${floorTo(start, hourSeconds)}`;
-      const values = (await this.#link.send(hash, 'HMGET', hash, ...fields)) as RedisReply[];
+      const values = listOfReply(await this.#link.send(hash, 'HMGET', hash, ...fields));
       for (const [index, counts] of values.entries()) {
         if (counts !== null) sums.add(fields[index]!, textOfReply(counts).split(',').map(Number));
       }

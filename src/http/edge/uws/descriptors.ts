@@ -1,3 +1,4 @@
+import { codeOfThrown } from '../../../base/thrown.ts';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
 /**
@@ -19,7 +20,7 @@ export function descriptorFree(): boolean {
     closeSync(openSync('/dev/null', 'r'));
     return true;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = codeOfThrown(error);
     return code !== 'EMFILE' && code !== 'ENFILE';
   }
 }

@@ -3,7 +3,7 @@ import { limits } from '../../../base/limits.ts';
 import type { ExaminedDelivery } from '../../store.ts';
 import type { Roots } from '../keys.ts';
 import type { RedisLink } from '../link.ts';
-import { textOfReply, type RedisReply } from '../reply.ts';
+import { textOfReply, type RedisReply, listOfReply } from '../reply.ts';
 import { deliveryOf } from '../webhooks.ts';
 
 /** Fields of a delivery in the answer of `examine-deliveries`. */
@@ -15,7 +15,7 @@ export async function* examinedDeliveries(
   workspaceId: string,
 ): AsyncGenerator<ExaminedDelivery> {
   const root = roots.workspace(workspaceId);
-  const stored = (await link.send(root, 'ZRANGE', `${root}:webhook:ids`, 0, -1)) as RedisReply[];
+  const stored = listOfReply(await link.send(root, 'ZRANGE', `${root}:webhook:ids`, 0, -1));
   // A workspace has few webhooks: the first page has them all.
   const [, wants] = (await link.send(root, 'HSCAN', `${root}:wants`, 0, 'COUNT', limits.scanRowsMax)) as [
     RedisReply,

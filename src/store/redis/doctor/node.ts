@@ -2,7 +2,7 @@
 import type { Clock } from '../../../base/clock.ts';
 import { limits } from '../../../base/limits.ts';
 import { connectOnce } from '../connection/client.ts';
-import { textOfReply } from '../reply.ts';
+import { textOfReply, listOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
 
 /** Round trips that are measured. */
@@ -94,7 +94,7 @@ export class Node {
     const timings: Timing[] = [];
     for (let count = 0; count < doctorRoundTrips; count++) {
       const [asked, askedAt] = [this.#clock.monotonic(), this.#clock.now()];
-      const [seconds, microseconds] = (await this.ask('TIME')) as RedisReply[];
+      const [seconds, microseconds] = listOfReply(await this.ask('TIME'));
       const roundTripMs = this.#clock.monotonic() - asked;
       const theirs = Number(textOfReply(seconds)) * 1000 + Number(textOfReply(microseconds)) / 1000;
       timings.push({ roundTripMs, aheadMs: theirs - (askedAt + roundTripMs / 2) });

@@ -5,10 +5,11 @@
 import { fail, ok, warn } from '../../doctor/check.ts';
 import type { Finding } from '../../doctor/check.ts';
 import { Roots, usualPrefix } from '../keys.ts';
-import { textOfReply } from '../reply.ts';
+import { textOfReply, listOfReply } from '../reply.ts';
 import type { RedisReply } from '../reply.ts';
 import type { Scripts } from '../scripts.ts';
 import type { Node } from './node.ts';
+import { messageOfThrown } from '../../../base/thrown.ts';
 
 const roots = new Roots(usualPrefix);
 roots.name('INSTALLATION');
@@ -71,14 +72,14 @@ export async function permissions(node: Node, scripts: Scripts, cluster: boolean
   try {
     answer = await node.ask('EVAL', ask, '0', JSON.stringify(wanted));
   } catch (error) {
-    return fail(`The user may not run scripts: ${(error as Error).message}`, setUser([...new Set(wanted.map(named))]));
+    return fail(`The user may not run scripts: ${messageOfThrown(error)}`, setUser([...new Set(wanted.map(named))]));
   }
   if (answer === null)
     return warn(
       'Redis before 7.0 cannot report the permissions of its user.',
       `If it has ACLs: ${setUser([...new Set(wanted.map(named))])}`,
     );
-  const refused = [...new Set((answer as RedisReply[]).map((words) => named(textOfReply(words).split(' '))))];
+  const refused = [...new Set(listOfReply(answer).map((words) => named(textOfReply(words).split(' '))))];
   if (refused.length === 0) return ok(`${user} may do all that is needed`);
   return fail(
     `${user} may not do ${refused.join(', ')} (or not with keys of ${usualPrefix}* and its channels)`,
