@@ -11,8 +11,18 @@ import { Parley } from 'parley-client';
 
 const { PARLEY_URL = 'http://127.0.0.1:8080', PARLEY_OPERATOR_TOKEN, WORKSPACE, WEBHOOK_SECRET } = process.env;
 const { CHATWOOT_URL, CHATWOOT_TOKEN, CHATWOOT_INBOX, CHATWOOT_ACCOUNT = '1', PORT = '8091' } = process.env;
-if (!PARLEY_OPERATOR_TOKEN || !WORKSPACE || !WEBHOOK_SECRET || !CHATWOOT_URL || !CHATWOOT_TOKEN || !CHATWOOT_INBOX)
-  throw new Error('Set PARLEY_OPERATOR_TOKEN, WORKSPACE (its id), WEBHOOK_SECRET, CHATWOOT_URL, CHATWOOT_TOKEN and CHATWOOT_INBOX (its identifier).');
+/** The variables that must be set, and their values. */
+const required = {
+  PARLEY_OPERATOR_TOKEN: 'the text of the file operator-token in the data folder of the server',
+  WORKSPACE: 'the id of the workspace: `npx parley workspaces list` prints it',
+  WEBHOOK_SECRET: 'the secret that `npx parley webhooks create` prints',
+  CHATWOOT_URL: 'the address of Chatwoot, as https://chatwoot.example.com',
+  CHATWOOT_TOKEN: 'the access token of an agent, from the profile settings of Chatwoot',
+  CHATWOOT_INBOX: 'the identifier of an API inbox, from its settings',
+};
+const missing = Object.keys(required).filter((name) => !process.env[name]);
+for (const name of missing) console.error(`Set ${name} to ${required[name]}.`);
+if (missing.length > 0) process.exit(1);
 
 async function send(url, headers, method, body) {
   const json = body && JSON.stringify(body);

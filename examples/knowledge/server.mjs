@@ -8,7 +8,10 @@ import MiniSearch from 'minisearch';
 import { passageOf, processTerm, sectionsIn, tokenize } from './sections.mjs';
 
 const { FOLDER = 'notes', TOKEN, PORT = '8090' } = process.env;
-if (!TOKEN) throw new Error('TOKEN is the secret that callers must send');
+if (!TOKEN) {
+  console.error('Set TOKEN to the secret that callers must send: TOKEN=secret npm start');
+  process.exit(1);
+}
 
 /** A longer section is cut around what was found in it. */
 const sectionCharactersMax = 1500;

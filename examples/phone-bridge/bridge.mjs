@@ -71,7 +71,15 @@ class PhoneLine {
 }
 
 const { PARLEY_URL: url = 'http://127.0.0.1:8080', PARLEY_API_KEY: key, ASSISTANT: assistant_id, SECRET: secret, PORT = '8090' } = process.env;
-if (!key || !assistant_id || !secret) throw new Error('Set PARLEY_API_KEY, ASSISTANT (its id) and SECRET (the path that the carrier alone knows).');
+/** The variables that must be set, and their values. */
+const required = {
+  PARLEY_API_KEY: 'an API key: `npx parley keys create phone` prints one',
+  ASSISTANT: 'the id of the assistant: `npx parley assistants list` prints it',
+  SECRET: 'the path that the carrier alone knows: `openssl rand -hex 16` prints one',
+};
+const missing = Object.keys(required).filter((name) => !process.env[name]);
+for (const name of missing) console.error(`Set ${name} to ${required[name]}.`);
+if (missing.length > 0) process.exit(1);
 const parley = new Parley({ url, key });
 const server = new WebSocketServer({ port: Number(PORT), path: `/${secret}`, maxPayload: 65_536 });
 server.on('listening', () => console.log(`listens on ${server.address().port}`));
