@@ -45,7 +45,7 @@ import { StoreClock } from './store/clock.ts';
 import { measureStore } from './store/measured.ts';
 import { memoryStore } from './store/memory.ts';
 import type { RedisStore } from './store/redis.ts';
-import { StoreRefused, StoreUnavailable, type Store } from './store/store.ts';
+import { StoreInUse, StoreRefused, StoreUnavailable, type Store } from './store/store.ts';
 import { AddressThrottle, SignInThrottle } from './access/throttle.ts';
 import { watchUnhandled } from './base/unhandled.ts';
 import { socketTokens } from './access/socket-tokens.ts';
@@ -196,14 +196,16 @@ async function startStore(store: Store, nowMs: number): Promise<void> {
   isStarted();
 }
 
+const elsewhere = 'start on another folder and port: `PARLEY_STORE=lmdb:./other PORT=8081 npm start`';
+
 /**
  * Names the setting in the error. It is wrong if the store refuses it; a store that does not answer may come up yet.
  */
 function failOpening(error: unknown): never {
   if (error instanceof StoreRefused) throw new SettingError(`PARLEY_STORE: ${error.message}`);
-  throw error instanceof StoreUnavailable
-    ? new StoreUnavailable(`PARLEY_STORE: ${error.message}`, { cause: error })
-    : error;
+  if (!(error instanceof StoreUnavailable)) throw error;
+  const advice = error instanceof StoreInUse ? ` Stop it with \`kill ${error.pid}\`, or ${elsewhere}.` : '';
+  throw new StoreUnavailable(`PARLEY_STORE: ${error.message}${advice}`, { cause: error });
 }
 
 /** The documents of the API, made when they are first requested. */

@@ -17,6 +17,8 @@ import type { Workspace } from '../store/store.ts';
 
 /** The address that the command uses without a flag. */
 const defaultUrl = 'http://127.0.0.1:8080';
+/** The folder in which the command finds the operator token without a variable. */
+const defaultFolder = './data';
 
 /** The destination of the printed text. */
 interface Output {
@@ -62,7 +64,7 @@ export async function firstStart(services: Services, url: string, engine: string
     return `${JSON.stringify(line)}\n`;
   }
   const lines = ['', `  parley listens on ${url}  (${store.name}, ${engine})`, ''];
-  if (installed !== null) lines.push(...trialLines(installed, url));
+  if (installed !== null) lines.push(...trialLines(installed, services, url));
   if (config.store.kind === 'memory' && config.operatorToken === null)
     lines.push(`  Operator token  ${services.operatorToken}`, '');
   else lines.push(`  Operator token  ${placeOfToken(config)}; the console's API is at ${url}/console/api`, '');
@@ -79,13 +81,13 @@ function placeOfToken({ store, operatorToken }: Config): string {
 }
 
 /** A link to sign in with, at every start. */
-async function signInLines({ signIns, config }: Services, url: string): Promise<string[]> {
+async function signInLines(services: Services, url: string): Promise<string[]> {
+  const { signIns, config } = services;
   const { token } = await signIns.makeLink(operatorPerson.name);
   const origin = config.consoleOrigins[0] ?? config.publicUrl ?? browsable(url);
-  const there = url === defaultUrl ? '' : ` --url ${url}`;
   return [
     `  Console         ${signInUrl(origin, token)}`,
-    `                  It signs one person in once, within ${limits.signInLinkSeconds / 60} minutes; \`parley console${there}\` prints another.`,
+    `                  It signs one person in once, within ${limits.signInLinkSeconds / 60} minutes; \`${commandAt(services, url, 'console')}\` prints another.`,
     '',
   ];
 }
@@ -161,19 +163,27 @@ async function install(services: Services, withKey: boolean): Promise<Installed 
   return { assistantId, key: issued?.text ?? null };
 }
 
-/** Lines with which to try the first assistant. */
-function trialLines({ assistantId, key }: Installed, url: string): string[] {
-  const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
+/** A command as it works in another terminal, in the folder of the clone: with the address and the operator token. */
+function commandAt({ config: { store, operatorToken: isSet }, operatorToken }: Services, url: string, command: string) {
   const there = url === defaultUrl ? '' : ` --url ${url}`;
+  const line = `npx parley ${command}${there}`;
+  if (isSet !== null || store.kind === 'redis') return line;
+  if (store.kind === 'memory') return `PARLEY_OPERATOR_TOKEN=${operatorToken} ${line}`;
+  return store.folder === defaultFolder ? line : `PARLEY_STORE='lmdb:${store.folder}' ${line}`;
+}
+
+/** Lines with which to try the first assistant. */
+function trialLines({ assistantId, key }: Installed, services: Services, url: string): string[] {
+  const session = `$(curl -s '${url}/sessions' -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"assistant_id":"${assistantId}"}' | sed 's/^{"id":"\\([^"]*\\)".*/\\1/')`;
   return [
     `  API key         ${key}`,
-    '                  It is shown this once; `parley keys create` makes more.',
+    `                  It is shown this once; \`${commandAt(services, url, 'keys create NAME')}\` makes another.`,
     `  Assistant       ${assistantId}`,
     '',
     '  Try it:',
     '',
-    `  npx parley chat${there}`,
-    `  npx parley speak "Hello there"${there}`,
+    `  ${commandAt(services, url, 'chat')}`,
+    `  ${commandAt(services, url, 'speak "Hello there"')}`,
     '',
     `  curl -N "${url}/sessions/${session}/chat" -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"message":"Hello! What can you do?"}'`,
     '',

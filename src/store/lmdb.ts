@@ -14,7 +14,7 @@ import type { RootDatabase } from 'lmdb';
 import { atTurnEnd, WheelClock, type Clock, type Timer } from '../base/clock.ts';
 import { randomIds, type Ids } from '../base/ids.ts';
 import type { Store } from './store.ts';
-import { StoreUnavailable } from './store.ts';
+import { StoreInUse, StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
 import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
 import { JournaledEngine, withFile, type Base } from './journal.ts';
@@ -134,7 +134,7 @@ export class LmdbEngine implements Base {
     }
     if (holder === null) return database;
     void database.close();
-    throw new StoreUnavailable(`The folder ${this.#folder} is in use by another process (${holder.pid}).`);
+    throw new StoreInUse(this.#folder, holder.pid);
   }
 
   async close(): Promise<void> {

@@ -132,6 +132,16 @@ export interface Records {
 /** The store did not answer: clients get 503 `api_error`. Each verb says whether its step may have been applied. */
 export class StoreUnavailable extends Error {}
 
+/** The folder belongs to a process of this machine. */
+export class StoreInUse extends StoreUnavailable {
+  readonly pid: number;
+
+  constructor(folder: string, pid: number) {
+    super(`The folder ${folder} is in use by another process (${pid}).`);
+    this.pid = pid;
+  }
+}
+
 /** Another assistant has the slug; nothing was changed. */
 export class SlugTaken extends Error {}
 

@@ -63,6 +63,15 @@ const refused = (t: Test, folder: string): Promise<string> =>
     (error: Error) => error.message,
   );
 
+t.test('a second start on the same folder says how to stop the first, and how to start beside it', async (t) => {
+  const folder = await temporaryFolder(t);
+  const first = await house(t, folder);
+  t.match(
+    await refused(t, folder),
+    `PARLEY_STORE: The folder ./data is in use by another process (${first.child.pid}). Stop it with \`kill ${first.child.pid}\`, or start on another folder and port: \`PARLEY_STORE=lmdb:./other PORT=8081 npm start\`.`,
+  );
+});
+
 t.test('a journal that was copied later than the database is refused by name', async (t) => {
   const { folder, data, missing, later } = await torn(t);
   const before = readdirSync(data).sort();

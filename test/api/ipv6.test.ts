@@ -73,9 +73,9 @@ function linkOf(path: string): string {
 const skip = (await whyNoAddress()) ?? false;
 const host = { HOST: '::1' };
 
-t.test('the command is told where the server is, unless it looks there by itself', async (t) => {
+t.test('printed commands name the server and its token, unless the command finds them by itself', async (t) => {
   const clock = new WheelClock();
-  const printed = async (url: string): Promise<string[]> => {
+  const printed = async (url: string, setting = 'lmdb:./data'): Promise<string[]> => {
     const store = memoryStore();
     await store.open(clock.now());
     const ids = randomIds(clock);
@@ -88,16 +88,24 @@ t.test('the command is told where the server is, unless it looks there by itself
       ids,
       host,
       signIns,
-      config: readConfig({ PARLEY_STORE: 'memory:' }),
+      config: readConfig({ PARLEY_STORE: setting }),
       operatorToken: 'token',
     } as unknown as Services;
-    return (await firstStart(services, url, 'uws')).match(/npx parley [^\n]*/g)!;
+    return (await firstStart(services, url, 'uws')).match(/(?:PARLEY_\S+ )?npx parley [^\n`]*/g)!;
   };
-  t.same(await printed('http://127.0.0.1:8080'), ['npx parley chat', 'npx parley speak "Hello there"']);
-  t.same(await printed('http://[::1]:8080'), [
-    'npx parley chat --url http://[::1]:8080',
-    'npx parley speak "Hello there" --url http://[::1]:8080',
+  t.same(await printed('http://127.0.0.1:8080'), [
+    'npx parley keys create NAME',
+    'npx parley chat',
+    'npx parley speak "Hello there"',
+    'npx parley console',
   ]);
+  for (const [setting, variable] of [
+    ['lmdb:./other', "PARLEY_STORE='lmdb:./other'"],
+    ['memory:', 'PARLEY_OPERATOR_TOKEN=token'],
+  ] as const)
+    for (const line of await printed('http://127.0.0.1:8081', setting))
+      t.match(line, new RegExp(`^${variable} npx parley .* --url http://127\\.0\\.0\\.1:8081$`));
+  t.equal((await printed('http://[::1]:8080'))[1], 'npx parley chat --url http://[::1]:8080');
   clock.stop();
 });
 

@@ -15,7 +15,7 @@
  */
 import { statfsSync } from 'node:fs';
 import type { Clock, Timer } from '../../base/clock.ts';
-import { StoreUnavailable } from '../store.ts';
+import { StoreInUse, StoreUnavailable } from '../store.ts';
 import { dataFile } from './files.ts';
 import { bootId, isAlive, pidNamespace, thisProcess, type OwnerRecord } from './owner.ts';
 import { OwnerFile, ownerPath, placeOf, removeLeftReplacements, type Lock, type OwnerLook } from './owner-file.ts';
@@ -219,7 +219,7 @@ export class FolderOwnership {
       const { standing, look } = await this.#attempt(watch, here);
       if (this.#file !== null) return standing === 'lapsed';
       const pid = standing === 'living' ? visibleIn(look, here) : null;
-      if (pid !== null) throw new StoreUnavailable(`The folder ${this.#folder} is in use by another process (${pid}).`);
+      if (pid !== null) throw new StoreInUse(this.#folder, pid);
       if (clock.monotonic() >= giveUpAtMs)
         throw new StoreUnavailable(
           `${this.#inUse} It did not end within ${waitMs / 1000} s: end it, then start this one again.`,
