@@ -105,7 +105,7 @@ function drawn({ random }: Trial, { tests, sessions }: Scene): Wanted {
 /** Starts a run and kills the process that plays it; resolves with a process that is alive afterwards. */
 async function repetition(trial: Trial, scene: Scene, store: StoreKind, before: House): Promise<House> {
   const { random } = trial;
-  const { tool, path, start } = scene;
+  const { tool, path, start, waitMs } = scene;
   const reached = tool.reached.length;
   const wanted = drawn(trial, scene);
   let victim = store === 'redis' ? await start() : before;
@@ -114,7 +114,10 @@ async function repetition(trial: Trial, scene: Scene, store: StoreKind, before: 
   const kills = store === 'redis' ? 1 : random.pick([1, 1, 2, 4]);
   let alive = before;
   for (let killed = 0; killed < kills; killed++) {
-    if (random.chance(0.4)) await progressed(victim, `${path}/test-runs/${id}`);
+    if (random.chance(0.4) && !(await progressed(victim, `${path}/test-runs/${id}`, waitMs))) {
+      trial.must(false, `${id} is running ${waitMs} ms after ${killed === 0 ? 'its start' : 'its process died'}`);
+      return alive;
+    }
     await pause(random.pick([0, random.delay(0, 100), random.delay(0, 1500)]));
     victim.child.kill('SIGKILL');
     await victim.ended;
@@ -126,13 +129,17 @@ async function repetition(trial: Trial, scene: Scene, store: StoreKind, before: 
   return alive;
 }
 
-/** Waits until a part of the run is done. */
-async function progressed(house: House, path: string): Promise<void> {
+/** Waits until a part of the run is done; resolves with false if none is after `waitMs`. */
+async function progressed(house: House, path: string, waitMs: number): Promise<boolean> {
+  const since = performance.now();
   const { done } = (await operate(house, 'GET', path)).progress;
+  let isLate = false;
   await until(async () => {
     const { status, progress } = await operate(house, 'GET', path);
-    return progress.done > done || !isOpen(status);
+    if (progress.done > done || !isOpen(status)) return true;
+    return (isLate = performance.now() - since > waitMs);
   });
+  return !isLate;
 }
 
 const isOpen = (status: string): boolean => ['queued', 'running'].includes(status);
