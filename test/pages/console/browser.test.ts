@@ -1,23 +1,16 @@
-/** The console in a browser, on one server with the data of a morning. */
+/** The console in a browser, on one server with the data of a morning; assistants and tools: assistants.test.ts. */
 import t from 'tap';
 import { whyNoBrowser } from '../../browser.ts';
-import { theAssistant } from './assistant.ts';
-import { theTests } from './assistant-tests.ts';
 import { theAudit } from './audit.ts';
 import { furnish, openConsole } from './console.ts';
 import { crowds } from './crowds.ts';
 import { flows } from './flows.ts';
-import { theIdentity } from './identity.ts';
-import { theReleases } from './releases.ts';
 import { liveLists } from './live-lists.ts';
-import { modelSettings } from './model-settings.ts';
 import { navigation } from './navigation.ts';
 import { everyPage } from './pages.ts';
 import { people } from './people.ts';
 import { plots } from './plots.ts';
-import { theRollouts } from './rollouts.ts';
 import { signingIn } from './sign-in.ts';
-import { theTools } from './tools.ts';
 import { turns } from './turns.ts';
 import { theDesk } from './desk.ts';
 import { theWebhooks } from './webhooks.ts';
@@ -29,13 +22,6 @@ t.test('the console works in a browser', { skip: whyNoBrowser }, async (t) => {
   await t.test('each flow of the console completes', (t) => flows(t, console, full));
   await t.test('navigation moves focus and titles', (t) => navigation(t, console, full));
   await t.test('turns appear on the page while they run', (t) => turns(t, console));
-  await t.test("an assistant's page saves its sections", (t) => theAssistant(t, console));
-  await t.test("an assistant's page publishes changes of its draft", (t) => theReleases(t, console));
-  await t.test('an assistant is tested before a release', (t) => theTests(t, console));
-  await t.test('versions are rolled out, halted and promoted', (t) => theRollouts(t, console));
-  await t.test("a link's secret is made, shown once, rotated and removed", (t) => theIdentity(t, console));
-  await t.test('fallback models and token budgets are set', (t) => modelSettings(t, console));
-  await t.test('tools are added, tried and removed', (t) => theTools(t, console));
   await t.test('a person attends a session at the desk', (t) => theDesk(t, console));
   await t.test('webhooks are created, delivered to and deleted', (t) => theWebhooks(t, console));
   await t.test('live lists show sessions that arrive', (t) => liveLists(t, console));

@@ -60,7 +60,7 @@ export const follow = (page: Page, address: string): Promise<void> =>
   );
 
 /** Follows a link to a page of nothing. */
-export async function turnAway(page: Page, { url }: Console): Promise<void> {
+export async function turnAway(page: Page, { url }: Pick<Console, 'url'>): Promise<void> {
   await follow(page, url('nothing'));
   await page.getByRole('heading', { name: nothing }).waitFor();
 }
@@ -69,7 +69,7 @@ export async function turnAway(page: Page, { url }: Console): Promise<void> {
  * Follows links from one page of the console to another, over a page of nothing since two may begin alike, and resolves
  * when it shows its content. What is loaded stays so: scripts, and axe, which costs a browser more than most pages.
  */
-export async function turnTo(page: Page, console: Console, address: string): Promise<void> {
+export async function turnTo(page: Page, console: Pick<Console, 'url'>, address: string): Promise<void> {
   await turnAway(page, console);
   await follow(page, address);
   await content(page).filter({ hasNotText: nothing }).waitFor({ state: 'attached' });

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { openPage, patience, type Opened } from '../../browser.ts';
 import { roles, type Role } from '../../../src/base/roles.ts';
-import { findings, settled, within, type Console, type Furnished } from './console.ts';
+import { findings, settled, turnTo, within, type Console, type Furnished } from './console.ts';
 
 export async function people(t: Test, console: Console, full: Furnished): Promise<void> {
   await within(t, console, 'an owner invites a colleague with a role, changes it, and blocks the colleague', invited);
@@ -114,6 +114,10 @@ async function shownTo(t: Test, console: Console, full: Furnished, role: Role): 
   const { house } = console;
   const { json } = await house.console('/sign-in-links', { body: { name: `An ${role}`, role } });
   const { page, context, complaints } = await signedIn(console, json.url);
+  const url: Console['url'] = (...path) => [`${house.url}/console`, ...path].join('/');
+  // The first page is loaded; the others are reached from it.
+  await page.reload();
+  await settled(page);
   const w = house.workspaceId;
   const permitted: string[] = [];
   const buttons = new Set<string>();
@@ -126,8 +130,7 @@ async function shownTo(t: Test, console: Console, full: Furnished, role: Role): 
     ...['versions/1', 'tests'].map((page) => `${w}/assistants/${full.assistant.id}/${page}`),
   ]) {
     complaints.length = 0;
-    await page.goto(`${house.url}/console/${path}`);
-    await settled(page);
+    await turnTo(page, { url }, url(path));
     const isRefused = (await page.getByRole('heading', { name: 'Your role does not permit this' }).count()) > 0;
     if (!isRefused) permitted.push(path.replace(/^wks_\w+\//, '').replace(/\/.*/, ' '));
     for (const name of await page.locator('main button:visible, main a.button:visible').allTextContents())
