@@ -6,7 +6,7 @@ import { answered, assistantPath, end, onProvider, operate, say, synthetic } fro
 import { overflow } from '../../browser.ts';
 import { signedIn } from './people.ts';
 import { withConversations } from './replays.ts';
-import { findings, settled, within, type Console } from './console.ts';
+import { findings, settled, turnTo, within, type Console } from './console.ts';
 
 export async function theTests(t: Test, console: Console): Promise<void> {
   await within(t, console, 'a test is written in fields, and a refusal is said at its field', written);
@@ -111,7 +111,7 @@ async function failuresShown(t: Test, page: Page, { url, house }: Console): Prom
     repeat: 2,
     steps: [step('I want my money back', { contains: ['refund'], calls: [{ name: 'refund' }], characters_max: 3 })],
   });
-  await page.goto(url(house.workspaceId, 'assistants', id, 'tests'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'tests'));
   await row(page, 'Tests', 'Greets').getByText('not run').waitFor();
   await button(page, 'Run all tests').click();
   t.same(await findings(page, 'not contrast'), []);
@@ -148,7 +148,7 @@ async function madeOfConversation(t: Test, page: Page, { url, house }: Console, 
   });
   const { id } = await synthetic(house, 'tokens=2,call=look_up', { tool_ids: [tool.id] });
   const session = await house.session(id);
-  await page.goto(url(house.workspaceId, 'sessions', session.id));
+  await turnTo(page, { url }, url(house.workspaceId, 'sessions', session.id));
   await button(page, 'Make a test of this conversation').click();
   await page.getByText('A test needs a message of a visitor').waitFor();
   without(complaints, 422);
@@ -173,7 +173,7 @@ async function cancelled(t: Test, page: Page, { url, house }: Console): Promise<
   const { id } = await synthetic(house, 'tokens=2,hang_at=1');
   const path = assistantPath(house, id, '/tests');
   for (const name of ['One', 'Two', 'Three']) await operate(house, 'POST', path, { name, steps: [step('Hi')] });
-  await page.goto(url(house.workspaceId, 'assistants', id, 'tests'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'tests'));
   await button(page, 'Run all tests').click();
   await page.getByRole('dialog').getByLabel('Repetitions of each test').fill('2');
   await page.keyboard.press('Enter');
@@ -196,7 +196,7 @@ async function replayed(t: Test, page: Page, { url, house }: Console): Promise<v
   await operate(house, 'PATCH', assistantPath(house, id), {
     model: { provider: 'synthetic', name: 'tokens=1,text=fine' },
   });
-  await page.goto(url(house.workspaceId, 'assistants', id, 'tests'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'tests'));
   await button(page, 'Replay conversations').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Since yesterday: 2' }).click();
@@ -212,7 +212,7 @@ async function replayed(t: Test, page: Page, { url, house }: Console): Promise<v
   t.same(await findings(page), []);
   await first.locator('summary').click();
   await first.locator('.prose').first().waitFor({ state: 'detached' });
-  await page.goto(url(house.workspaceId, 'assistants', id, 'tests'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'tests'));
   await row(page, 'Runs', 'Replay of 2 conversations').getByText('done').waitFor();
   await button(page, 'Replay conversations').click();
   await dialog.getByLabel('On', { exact: true }).selectOption('1');
@@ -223,7 +223,7 @@ async function replayed(t: Test, page: Page, { url, house }: Console): Promise<v
 
 async function fiftyReplayed(t: Test, page: Page, { url, house }: Console): Promise<void> {
   const id = await withConversations(t, house, 50);
-  await page.goto(url(house.workspaceId, 'assistants', id, 'tests'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'tests'));
   await button(page, 'Replay conversations').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click();
   await page.getByText('All conversations were played.').waitFor();
@@ -260,7 +260,7 @@ async function flaky(t: Test, page: Page, { url, house }: Console): Promise<void
     steps: [step('Hi', { contains: ['yes'] })],
   });
   const run = await operate(house, 'POST', `${path}/test-runs`, { version: 'draft' });
-  await page.goto(url(house.workspaceId, 'assistants', assistant.id, 'test-runs', run.id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', assistant.id, 'test-runs', run.id));
   const result = page.locator('.result');
   await result.getByText('1 of 3 repetitions passed').waitFor();
   await result.locator('> summary').first().getByText('flaky').waitFor();
@@ -276,7 +276,7 @@ async function released(t: Test, page: Page, { url, house }: Console, complaints
   const { id } = await synthetic(house, 'tokens=1,text=one', { name: 'released with tests' });
   const path = assistantPath(house, id);
   const version = async () => (await operate(house, 'GET', path)).version;
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   await settled(page);
   await page.getByLabel('Require tests').check();
   await button(page, 'Save').click();
@@ -294,14 +294,14 @@ async function released(t: Test, page: Page, { url, house }: Console, complaints
   t.same(await findings(page, 'not contrast'), []);
   await dialog.getByRole('link', { name: 'to the tests' }).click();
   await page.getByRole('heading', { name: 'No tests yet' }).waitFor();
-  await page.goto(url(house.workspaceId, 'assistants', id, 'versions'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'versions'));
   await button(page, 'Start rollout').click();
   await dialog.getByRole('button', { name: 'Start rollout' }).click();
   await dialog.getByRole('alert').getByText('Run all tests on this draft').waitFor();
   without(complaints, 409);
 
   await operate(house, 'POST', `${path}/tests`, { name: 'Says two', steps: [step('Hi', { contains: ['two'] })] });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   await bar(page).getByText('Its tests have not run.').waitFor();
   await button(page, 'Test').click();
   await bar(page).getByRole('link', { name: 'Tests failed' }).waitFor();

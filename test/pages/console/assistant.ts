@@ -2,7 +2,7 @@
 import type { Test } from 'tap';
 import type { Locator, Page } from 'playwright-core';
 import { Visit } from '../link/visits.ts';
-import { findings, settled, until, within, type Console } from './console.ts';
+import { findings, settled, turnTo, until, within, type Console } from './console.ts';
 
 export async function theAssistant(t: Test, console: Console): Promise<void> {
   await within(t, console, 'the form has sections, and each refusal shows its own', sectionsShown);
@@ -32,7 +32,7 @@ async function sectionsShown(t: Test, page: Page, { url, house }: Console): Prom
   await settled(page);
   const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
   t.same(await sections.getByRole('link').allTextContents(), sectionNames);
-  await page.goto(`${url(house.workspaceId, 'assistants', id)}?section=general`);
+  await turnTo(page, { url }, `${url(house.workspaceId, 'assistants', id)}?section=general`);
   await settled(page);
   t.equal(await sections.locator('[aria-current]').textContent(), 'General', 'its name in the address is taken too');
   t.match(
@@ -92,7 +92,7 @@ async function onPhone(t: Test, page: Page, { url, house }: Console): Promise<vo
     link: { slug: 'phone', origins: [] },
   });
   await page.setViewportSize({ width: 360, height: 740 });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   const sections = page.getByRole('navigation', { name: 'Sections of the assistant' });
   for (const name of sectionNames) {
     await sections.getByRole('link', { name, exact: true }).click();
@@ -124,7 +124,7 @@ async function setReasoning(t: Test, page: Page, { url, house }: Console): Promi
   const { id } = await house.assistant({ name: 'thinker', model: { provider: 'openai', name: 'm' } });
   const stored = async () =>
     (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json.model.reasoning;
-  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=model`));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', `${id}?section=model`));
   await settled(page);
   const choice = page.locator('[name="model.reasoning"]');
   t.equal(await choice.inputValue(), 'hidden');
@@ -140,7 +140,7 @@ async function setLink(t: Test, page: Page, { url, house }: Console, complaints:
   await house.assistant({ name: 'other', link: { slug: 'taken' } });
   const { id } = await house.assistant({ name: 'asked' });
   const stored = async () => (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json;
-  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=link`));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', `${id}?section=link`));
   await settled(page);
   await page.getByLabel('Public link').check();
   const slug = page.getByLabel('URL slug');
@@ -197,7 +197,7 @@ async function linkInUse(t: Test, page: Page, { url, house }: Console): Promise<
     channels: { link: true },
     link: { slug: 'used', limits: { messages_per_visitor_per_day: 1 } },
   });
-  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=link`));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', `${id}?section=link`));
   await page.getByText('0 used, 0 refused today').waitFor();
   await page.getByText('0 present, 0 refused today').waitFor();
   t.equal(await page.getByRole('note').count(), 0, 'every visitor has an address of their own');
@@ -222,7 +222,7 @@ async function widgetLine(t: Test, page: Page, { url, house }: Console): Promise
     channels: { widget: true },
     link: { slug: 'shown', origins: [] },
   });
-  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=widget`));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', `${id}?section=widget`));
   const part = page.getByRole('region', { name: 'The widget' });
   await part.getByText('No site is listed above').waitFor();
   const line = part.locator('.command code');
@@ -251,7 +251,7 @@ async function trialRead(t: Test, page: Page, { url, house }: Console): Promise<
     name: 'long',
     model: { provider: 'synthetic', name: 'tokens=400,delay_ms=10' },
   });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   const box = page.getByLabel('Message', { exact: true });
   await box.fill('Hi');
   for (const how of ['isComposing: true', 'keyCode: 229']) {
@@ -289,7 +289,7 @@ async function voiceHeard(t: Test, page: Page, { url, house, standIn }: Console,
     })
   ).json;
   const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
-  await page.goto(url(house.workspaceId, 'assistants', `${id}?section=voice`));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', `${id}?section=voice`));
   const { data: voices } = (await (await fetch(`${standIn.url}/console/api${path}/voices`)).json()) as {
     data: { id: string; name: string }[];
   };

@@ -1,7 +1,7 @@
 /** Releases in the console: an assistant's draft and its versions, published, compared, restored and rolled back to. */
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
-import { findings, settled, until, within, type Console } from './console.ts';
+import { findings, settled, turnTo, until, within, type Console } from './console.ts';
 
 export async function theReleases(t: Test, console: Console): Promise<void> {
   await within(t, console, 'the bar says how the draft differs, and publishes it with a note', publishChanges);
@@ -75,7 +75,7 @@ async function bothEdit(t: Test, page: Page, { url, house }: Console, complaints
   const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
   const stored = async () => (await house.console(path)).json;
   const notice = page.getByRole('alert', { name: 'Changed by another person' });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   await settled(page);
   await greetingField(page).fill('Mine');
   await page.getByLabel('Description').fill('My description');
@@ -125,7 +125,7 @@ async function publishConflict(t: Test, page: Page, { url, house }: Console, com
   const { id } = await house.assistant({ name: 'published twice', greeting: 'One' });
   const path = `/workspaces/${house.workspaceId}/assistants/${id}`;
   await house.console(path, { method: 'PATCH', body: { greeting: 'Two' } });
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   await button(page, 'Publish').click();
   await dialog(page).getByText('Differs from version 1: Greeting.').waitFor();
   await dialog(page).getByLabel('Note (optional)').fill('Kept');
@@ -170,7 +170,7 @@ async function withVersions({ house }: Console, name: string) {
 async function compareVersions(t: Test, page: Page, console: Console): Promise<void> {
   const { url, house } = console;
   const { id } = await withVersions(console, 'compared');
-  await page.goto(url(house.workspaceId, 'assistants', id));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id));
   await bar(page).getByRole('link', { name: 'Versions' }).click();
   const rows = page.getByRole('table', { name: 'Versions' }).getByRole('row');
   await rows.nth(2).waitFor();
@@ -197,7 +197,7 @@ async function compareVersions(t: Test, page: Page, console: Console): Promise<v
   t.same(await findings(page), []);
   await page.goBack();
   await page.getByRole('heading', { name: 'Version 1 → Version 2' }).waitFor();
-  await page.goto(url(house.workspaceId, 'assistants', id, 'versions', '1'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'versions', '1'));
   await page.getByRole('heading', { name: 'It is the first version' }).waitFor();
   for (const nothing of ['versions/0', 'versions/x', 'versions/1/2', 'drafts', 'versions/1?from=0']) {
     await page.goto(url(house.workspaceId, 'assistants', id, nothing));
@@ -208,7 +208,7 @@ async function compareVersions(t: Test, page: Page, console: Console): Promise<v
 async function restoreVersion(t: Test, page: Page, console: Console, complaints: string[]): Promise<void> {
   const { url, house } = console;
   const { id, path } = await withVersions(console, 'restored');
-  await page.goto(url(house.workspaceId, 'assistants', id, 'versions', '1'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'versions', '1'));
   await button(page, 'Restore as draft').click();
   await dialog(page).getByText('The changes of the present draft are lost.').waitFor();
   t.same(await findings(page, 'not contrast'), []);
@@ -232,7 +232,7 @@ async function restoreVersion(t: Test, page: Page, console: Console, complaints:
 async function rollBack(t: Test, page: Page, console: Console): Promise<void> {
   const { url, house } = console;
   const { id, path } = await withVersions(console, 'rolled');
-  await page.goto(url(house.workspaceId, 'assistants', id, 'versions'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'versions'));
   await button(page, 'Roll back').click();
   await dialog(page).getByText('New conversations get the version that was current before at once').waitFor();
   await dialog(page).getByText('stay on it until they end').waitFor();
@@ -241,7 +241,7 @@ async function rollBack(t: Test, page: Page, console: Console): Promise<void> {
   const row = page.getByRole('table', { name: 'Versions' }).getByRole('row').filter({ hasText: 'Version 1' });
   await row.getByText('current').waitFor();
   t.match((await house.console(path)).json, { version: 1, greeting: 'Good day' }, 'the draft stays');
-  await page.goto(url(house.workspaceId, 'assistants', id, 'versions', '2'));
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', id, 'versions', '2'));
   await button(page, 'Make current').click();
   await dialog(page).getByRole('button', { name: 'Make current' }).click();
   await page.locator('.head .pill', { hasText: 'current' }).waitFor();
@@ -256,18 +256,18 @@ async function sessionsNamed(t: Test, page: Page, console: Console): Promise<voi
   await (await house.stream(`/sessions/${session.id}/chat`, { body: { message: 'Count to 7' } })).rest();
   const trial = (await house.console(`/workspaces/${house.workspaceId}/assistants/${id}/trials`, { method: 'POST' }))
     .json;
-  await page.goto(url(house.workspaceId, `sessions?assistant_id=${id}`));
+  await turnTo(page, { url }, url(house.workspaceId, `sessions?assistant_id=${id}`));
   const row = (words: string) => page.getByRole('row').filter({ hasText: words });
   await row('Count to 7').filter({ hasText: 'talked version 2' }).waitFor();
   await row('Nothing was said yet').filter({ hasText: 'talked draft' }).waitFor();
   const fact = () => page.locator('.facts div').filter({ has: page.getByText('Version', { exact: true }) });
   for (const place of ['sessions', 'live/session']) {
-    await page.goto(url(house.workspaceId, place, trial.id));
+    await turnTo(page, { url }, url(house.workspaceId, place, trial.id));
     await fact().getByText('draft, as a trial').waitFor();
-    await page.goto(url(house.workspaceId, place, session.id));
+    await turnTo(page, { url }, url(house.workspaceId, place, session.id));
     await fact().getByRole('link', { name: '2', exact: true }).waitFor();
   }
-  await page.goto(url(house.workspaceId, 'sessions', session.id));
+  await turnTo(page, { url }, url(house.workspaceId, 'sessions', session.id));
   const reply = page.getByRole('article', { name: 'Assistant' }).filter({ hasText: '5, 6, 7.' });
   t.match(await reply.locator('small').textContent(), /, version 2/);
   await fact().getByRole('link').click();
@@ -278,7 +278,7 @@ async function editTool(t: Test, page: Page, console: Console): Promise<void> {
   const { url, house } = console;
   const { id, path, tool } = await withVersions(console, 'tooled');
   await house.console(`${path}/publish`, { method: 'POST' });
-  await page.goto(url(house.workspaceId, 'tools', tool));
+  await turnTo(page, { url }, url(house.workspaceId, 'tools', tool));
   await page.getByRole('link', { name: 'tooled' }).waitFor();
   const notice = page.getByText('An edit changes drafts. Publish to make it effective:');
   t.equal(await notice.count(), 0);
