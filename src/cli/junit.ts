@@ -2,7 +2,16 @@
  * A run of tests (contract 21) as JUnit's XML, in the form that GitHub's reporters, GitLab and Jenkins read: one suite
  * for the run and one case for each test. A flaky test is a failure, as it is for the run.
  */
-import { failedSteps, failureText, secondsOf, shown, testsOf, type Run, type TestResultView } from './test-report.ts';
+import {
+  failedSteps,
+  failureText,
+  nothingPlayed,
+  secondsOf,
+  shown,
+  testsOf,
+  type Run,
+  type TestResultView,
+} from './test-report.ts';
 
 /** Characters that XML 1.0 cannot contain, in any form. */
 const impossible =
@@ -32,7 +41,7 @@ const seconds = (value: number): string => value.toFixed(3);
 export function junit(assistant: string, run: Run): string {
   const results = testsOf(run);
   const cases = results.map((result) => caseOf(assistant, result));
-  const stopped = run.status === 'cancelled' || run.status === 'interrupted';
+  const stopped = run.status === 'cancelled' || run.status === 'interrupted' || results.length === 0;
   if (stopped) cases.push(stoppedCase(assistant, run));
   const errors = results.filter(({ verdict }) => verdict === 'error').length;
   const failures = results.filter(({ verdict }) => verdict === 'failed' || verdict === 'flaky').length;
@@ -86,7 +95,10 @@ function messageOf(result: TestResultView): string {
 
 /** A case for a run that has not played all tests: without it the file would look like a run that has passed. */
 function stoppedCase(assistant: string, { status, progress }: Run): string {
-  const message = `The run was ${status} after ${progress.done} of ${progress.of} tests.`;
+  const message =
+    status === 'cancelled' || status === 'interrupted'
+      ? `The run was ${status} after ${progress.done} of ${progress.of} tests.`
+      : `Nothing was played: ${nothingPlayed.tests}`;
   return element(
     'testcase',
     { name: 'The run ends', classname: assistant },

@@ -87,9 +87,17 @@ export function failureText(result: TestResultView): string {
   return [`${result.verdict}: ${oneLine(result.name)} (${result.test_id})`, ...lines].join('\n');
 }
 
+/** Reasons for which a run has no results. */
+export const nothingPlayed = {
+  tests: 'all its tests were deleted before.',
+  replay: 'all its conversations were deleted before.',
+} as const;
+
 /** The texts of all tests that have not passed, or of all replays. */
 export function detailsText(run: Run): string {
   if (run.replay && run.progress.of === 0) return 'No conversations: a replay takes those that have ended.';
+  if (endedStatuses.includes(run.status) && run.progress.done === run.progress.of && run.results.length === 0)
+    return `Nothing was played: ${run.replay ? nothingPlayed.replay : nothingPlayed.tests}`;
   if (run.replay) return replaysText(replaysOf(run));
   const open = testsOf(run).filter(({ verdict }) => verdict !== 'passed');
   return open.map(failureText).join('\n\n');

@@ -174,6 +174,11 @@ function explained(error: unknown): never {
       'The assistant has no tests. Make one of a session: parley tests create ASSISTANT --from-session ses_…',
       answer,
     );
+  if (answer?.field === 'replay.sessions')
+    throw new AdvisedFailure(
+      'There is nothing to replay: no conversation of the assistant over the API, a link or a widget has ended yet.',
+      answer,
+    );
   if (answer?.code === 'rate_limited')
     throw new AdvisedFailure('As many runs of the assistant wait as may. Cancel one, or try again later.', answer);
   throw error;

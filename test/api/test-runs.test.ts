@@ -21,6 +21,7 @@ t.test(edge, async (t) => {
   await t.test('a draft is published only once its tests have passed, where they are required', (t) =>
     required(t, house),
   );
+  await t.test('a run has not passed if nothing was played', (t) => unplayed(t, house));
   await t.test('a replay compares stored conversations with a version', (t) => replayed(t, house));
 });
 
@@ -247,6 +248,20 @@ async function frozen(t: Test, house: House): Promise<void> {
   t.equal((await ended(house, `${path}/${json.id}`)).status, 'passed');
   t.match(await played(house, id, { version: 1 }), { version: 1, status: 'passed' });
   t.match(await played(house, id), { version: 'draft', status: 'failed' });
+}
+
+async function unplayed(t: Test, house: House): Promise<void> {
+  const { id } = await synthetic(house, 'tokens=2,hang_at=1');
+  const path = runsPath(house, id);
+  const none = await house.console(path, { body: { version: 'draft', replay: { sessions: 5 } } });
+  isRefused(t, none, unrated(wrongField('replay.sessions')), 'a replay without a conversation');
+  const test = await make(house, id, { steps: [step('Hi')] });
+  const create = async () => (await house.console(path, { body: { version: 'draft' } })).json;
+  const [first, second] = [await create(), await create()];
+  await until(async () => (await house.console(`${path}/${first.id}`)).json.status === 'running');
+  await house.console(assistantPath(house, id, `/tests/${test.id}`), { method: 'DELETE' });
+  await house.console(`${path}/${first.id}`, { method: 'DELETE' });
+  t.match(await ended(house, `${path}/${second.id}`), { status: 'failed', results: [], progress: { of: 1 } });
 }
 
 async function replayed(t: Test, house: House): Promise<void> {

@@ -76,3 +76,10 @@ t.test('a result without a time has none, and a version has its number', async (
   t.equal(suite.attributes['name'], 'Support (version 3)');
   t.strictSame(casesOf(suite)[0]!.attributes, { name: 'Old', classname: 'Support' });
 });
+
+t.test('a run whose tests were all deleted before is an error', async (t) => {
+  const suite = suiteOf(testRun({ status: 'failed', progress: { done: 1, of: 1 }, results: [] }));
+  t.match(suite.attributes, { tests: '1', failures: '0', errors: '1' });
+  const [only] = casesOf(suite);
+  t.match(only!.children, [{ name: 'error', attributes: { message: /^Nothing was played: all its tests/ } }]);
+});

@@ -265,6 +265,11 @@ The replay ${runId} has passed: 4 conversations; 1 with other calls, 0 with anot
     (await run(['tests', 'replay', 'demo'], { env: none.env })).stdout,
     /^No conversations: a replay takes those/,
   );
+  const gone = await serverOf(t, [testRun({ status: 'failed', progress: { done: 2, of: 2 }, results: [] })]);
+  t.match(await run(['tests', 'run', 'demo'], { env: gone.env }), {
+    code: 1,
+    stdout: /Nothing was played: all its tests were deleted before\./,
+  });
   t.match(await run(['tests', 'replay', 'demo', '--sessions', '201'], { env: server.env }), { code: 2 });
 });
 

@@ -216,7 +216,9 @@ export class TestRuns {
       );
       await player.play();
       const outcomes = (await resultsOf(store.catalog, begun)).flatMap(({ outcome }) => outcome ?? []);
-      await this.#change(begun, { type: 'finish', passed: outcomes.every(isPassed) }, endOf(begun, outcomes));
+      // A run whose tests or conversations were all removed before has shown nothing.
+      const passed = outcomes.length > 0 && outcomes.every(isPassed);
+      await this.#change(begun, { type: 'finish', passed }, endOf(begun, outcomes));
     } catch (error) {
       // Another process continues the run.
       if (this.#isStopped) await this.#change(begun, { type: 'leave' });

@@ -134,6 +134,7 @@ async function planOf(
   if (replay !== undefined) {
     if (wanted !== undefined || repeat !== null) throw new Failure('invalid_field', { field: 'replay' });
     const sessions = await newestSessions(assistant, replay.sessions, request);
+    if (sessions.length === 0) throw new Failure('invalid_field', { field: 'replay.sessions' });
     const sessionIds = sessions.map(({ id }) => id);
     const visitorIds = sessions.flatMap(({ link }) => link?.visitorId ?? []);
     return { plan: { kind: 'replay', sessionIds }, origins: { sessionIds, visitorIds: [...new Set(visitorIds)] } };

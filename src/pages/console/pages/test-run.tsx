@@ -76,7 +76,12 @@ function Progress({ of: run }: { of: TestRunWithResults }) {
     queued: 'It starts when the earlier runs have ended.',
     running: `${count(done)} of ${count(of)} done${counted && `: ${counted}`}.`,
     passed: replay ? 'All conversations were played.' : `All ${plural(of, 'test')} passed.`,
-    failed: replay ? 'A provider failed: some replies are missing.' : `${counted}.`,
+    failed:
+      results.length === 0
+        ? `Nothing was played: all its ${replay ? 'conversations' : 'tests'} were deleted before.`
+        : replay
+          ? 'A provider failed: some replies are missing.'
+          : `${counted}.`,
     cancelled: `Cancelled after ${count(done)} of ${count(of)}.`,
     interrupted: `Interrupted after ${count(done)} of ${count(of)}: it could not be continued. Run it again.`,
   };
