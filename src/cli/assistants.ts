@@ -22,7 +22,7 @@ import { registerRollouts, withVersionAdvice } from './rollouts.ts';
 import { toolId } from './tools.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { fields, oneLine, print, table, time } from './output.ts';
+import { fields, note, oneLine, print, table, time } from './output.ts';
 
 type Version = ReturnType<typeof versionOrDraft>;
 
@@ -160,15 +160,19 @@ const update =
 const change =
   (io: Io, verb: string) =>
   (selector: string, options: ConnectionOptions & { note?: string }): Promise<void> => {
-    const { note } = options;
-    if (note !== undefined && [...note].length > limits.versionNoteCharactersMax)
+    const { note: text } = options;
+    if (text !== undefined && [...text].length > limits.versionNoteCharactersMax)
       throw new UsageFailure(`--note has at most ${limits.versionNoteCharactersMax} characters.`);
     return inWorkspace(io, options, async (connection) => {
       const { client } = connection;
       const path = await pathOf(connection, selector);
+      const before = text === undefined ? null : (await client.get<ConsoleAssistantView>(path)).body;
       const answer = await withTestAdvice(client, path, () =>
-        client.post<ConsoleAssistantView>(`${path}/${verb}`, note === undefined ? undefined : { note }),
+        client.post<ConsoleAssistantView>(`${path}/${verb}`, text === undefined ? undefined : { note: text }),
       );
+      const { version } = answer.body;
+      if (before !== null && (version === before.version || version === before.candidate?.version))
+        note(io, `The note is not stored: the draft equals version ${version}, so no version was made.`);
       connection.show(
         answer,
         (assistant) =>

@@ -10,7 +10,10 @@ const Number = () => Type.Integer({ minimum: 1, maximum: limits.versionNumberMax
 export const VersionsQuery = Type.Object(indexQuery());
 export const VersionChangesQuery = Type.Object({
   from: Type.Optional(
-    Type.String({ maxLength: 9, description: 'The number of a version, or `draft`. Default: the version before.' }),
+    Type.String({
+      pattern: '^(draft|[1-9][0-9]{0,8})$',
+      description: 'The number of a version, or `draft`. Default: the version before.',
+    }),
   ),
 });
 export type VersionChangesQuery = Static<typeof VersionChangesQuery>;

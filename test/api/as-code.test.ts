@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { run } from '../cli/support.ts';
+import { temporaryFolder } from '../folders.ts';
 import { openWorkspace, type House } from './house.ts';
 
 const oddPrompt = '\ufeffBe brief.\r\nTrailing   \n\ttab, ü, 猫, \u{1f408}, "quotes"\n\n{{visitor.name|you}}  \r\n';
@@ -401,10 +402,23 @@ t.test('two applies that create the same at once leave one of each', async (t) =
 t.test('two of one name, and a credential without a name, end a pull with exit 1', async (t) => {
   const house = await furnished();
   const folder = t.testdir();
-  await call(house, 'POST', '/assistants', { name: 'Support' });
-  const twins = /^parley: Several assistants have one name: "Support"\./;
+  const before = await temporaryFolder(t);
+  t.match(await cli(house, 'pull', before), { code: 0 });
+  const { id } = await call(house, 'POST', '/assistants', { name: 'Support' });
+  const twins = new RegExp(`^parley: Several assistants have one name: "Support" \\(.*\\b${id}\\b.*\\)\\.`);
   t.match(await cli(house, 'pull', folder), { code: 1, stderr: twins });
   t.same(await filesOf(folder), {}, 'and nothing is written');
+  const ambiguous = new RegExp(`^parley: Several assistants are called "Support": .*\\b${id}\\b`);
+  t.match(await cli(house, 'apply', before), { code: 1, stderr: ambiguous });
+  for (const args of [
+    ['tests', 'run', 'Support'],
+    ['assistants', 'publish', 'Support'],
+    ['assistants', 'rollback', 'Support'],
+  ])
+    t.match(await cli(house, args[0]!, ...args.slice(1)), {
+      code: 2,
+      stderr: new RegExp(`Several assistants are called "Support"; name one by its id: .*\\b${id}\\b`),
+    });
   const nameless = await openWorkspace();
   const credential = await call(nameless, 'POST', '/credentials', { kind: 'model', provider: 'openai', api_key: 'k' });
   const model = { provider: 'openai', name: 'm', credential_id: credential.id };

@@ -78,12 +78,19 @@ async function compared(t: Test, house: House): Promise<void> {
   t.same(await changes('2/changes?from=draft'), [{ path: 'greeting', before: 'Three', after: 'Two' }]);
   t.same(await changes('2/changes?from=2'), []);
   t.ok((await changes('1/changes')).some(({ path, before }: any) => path === 'greeting' && before === null));
-  for (const from of ['3', 'x', '0'])
+  for (const from of ['3', '999999999'])
     isRefused(
       t,
       await house.console(assistantPath(house, id, `/versions/2/changes?from=${from}`)),
       unrated(refusals.noVersion),
       from,
+    );
+  for (const from of ['x', '0', '-1', '1.5', '01', '1e3', '1000000000', '', 'Draft'])
+    isRefused(
+      t,
+      await house.console(assistantPath(house, id, `/versions/2/changes?from=${from}`)),
+      unrated(wrongField('from')),
+      `from=${from}`,
     );
 }
 

@@ -403,6 +403,10 @@ t.test('assistants: create, update, change of state, delete', async (t) => {
   t.strictSame(server.received.at(-1)!.body, null);
   t.equal(await said('publish', assistant.id, '--note', 'Kinder.'), published);
   t.strictSame(server.received.at(-1)!.body, { note: 'Kinder.' });
+  t.equal(
+    (await run(['assistants', 'publish', 'demo', '--note', 'Kinder.'], { env: server.env })).stderr,
+    'The note is not stored: the draft equals version 1, so no version was made.\n',
+  );
   t.match(await run(['assistants', 'publish', 'demo', '--note', 'x'.repeat(501)], { env: server.env }), {
     code: 2,
     stderr: /500 characters/,

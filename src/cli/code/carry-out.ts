@@ -5,7 +5,7 @@ import { segment, type ConsoleClient } from '../console-client.ts';
 import { withTestAdvice } from '../required-tests.ts';
 import { refused, type Folder } from './folder.ts';
 import { readWorkspace, storedTest, type WorkspaceState } from './installation.ts';
-import { planOf, type AssistantStep, type Plan, type Step } from './plan.ts';
+import { planOf, type AssistantStep, type Plan, type Step, type Stored } from './plan.ts';
 import {
   bodyOfAssistant,
   bodyOfTest,
@@ -278,10 +278,14 @@ export function checkNames({ folder, state }: Pick<Target, 'folder' | 'state'>):
     ...folder.files.tools.map(({ name }) => name),
     ...folder.files.assistants.flatMap(({ settings }) => settings.tools),
   ]);
-  const twins = (rows: readonly { readonly name: string }[], names: ReadonlySet<string>, nouns: string): void => {
-    for (const name of names)
-      if (rows.filter((row) => row.name === name).length > 1)
-        throw new CommandFailure(`Several ${nouns} are called "${name}", and the files name each by its name.`);
+  const twins = (rows: readonly Stored<unknown>[], names: ReadonlySet<string>, nouns: string): void => {
+    for (const name of names) {
+      const ids = rows.filter((row) => row.name === name).map(({ id }) => id);
+      if (ids.length > 1)
+        throw new CommandFailure(
+          `Several ${nouns} are called "${name}": ${ids.join(', ')}. The files name each by its name: rename all but one.`,
+        );
+    }
   };
   const named = [
     ...folder.files.assistants.map(({ name }) => name),

@@ -83,11 +83,13 @@ export function storedTest(view: TestView, assistant: string): Stored<TestSettin
 }
 
 /** Rejects names that two assistants or two tools have: files refer to them by name. */
-export function refuseTwins(rows: readonly { readonly name: string }[], nouns: string): void {
-  const names = rows.map(({ name }) => name);
-  const twins = [...new Set(names.filter((name, index) => names.indexOf(name) !== index))];
+export function refuseTwins(rows: readonly Pick<Stored<unknown>, 'id' | 'name'>[], nouns: string): void {
+  const ids = new Map<string, string[]>();
+  for (const { id, name } of rows) ids.set(name, [...(ids.get(name) ?? []), id]);
+  const twins = [...ids].filter(([, { length }]) => length > 1);
+  const shown = twins.map(([name, all]) => `${JSON.stringify(name)} (${all.join(', ')})`);
   if (twins.length > 0)
     throw new CommandFailure(
-      `Several ${nouns} have one name: ${twins.map((name) => JSON.stringify(name)).join(', ')}. Files name each by its name: rename all but one.`,
+      `Several ${nouns} have one name: ${shown.join(', ')}. Files name each by its name: rename all but one.`,
     );
 }
