@@ -12,7 +12,7 @@ import type { Cause, Snapshot } from '../store/store.ts';
 import { nobody } from './cause.ts';
 import { Inspector, type ActorIdentity, type Decision } from './inspector.ts';
 
-export interface MachineInstance<Event extends { type: string }, Outcome extends { type: string }> {
+export interface MachineInstance<Event extends { type: string }, Outcome extends { type: string }, Context = unknown> {
   /**
    * Sends the machine an event that needs no commit, and shows it to the watchers: `seq` is the number of the step
    * before it. Returns the outcomes that the machine emitted, in order. Throws a fault of the machine, and then the
@@ -25,7 +25,7 @@ export interface MachineInstance<Event extends { type: string }, Outcome extends
   publish(decision: Decision, seq: number, cause: Cause): void;
   /** The machine's current state. */
   readonly state: string;
-  readonly context: unknown;
+  readonly context: Context;
   /** The snapshot to store. */
   snapshot(): Snapshot;
   /**
@@ -78,15 +78,19 @@ export function migratedSnapshot(kind: MachineKind, stored: Snapshot): Snapshot 
  * Opens a machine from a snapshot of this version or an earlier one, or at its beginning with `input`. Throws
  * `UnreadableSnapshot`.
  */
-export function openActor<Event extends { type: string }, Outcome extends { type: string }>(
+export function openActor<Event extends { type: string }, Outcome extends { type: string }, Context = unknown>(
   kind: MachineKind,
   from: { snapshot: Snapshot } | { input: unknown },
   identity: ActorIdentity,
   inspector: Inspector,
-): MachineInstance<Event, Outcome> {
+): MachineInstance<Event, Outcome, Context> {
   const steps = stepsOf(kind.machine);
   const start = 'snapshot' in from ? migratedSnapshot(kind, from.snapshot) : steps.begin(from.input);
-  return new LiveInstance<Event, Outcome>(steps, kind, start, identity, inspector);
+  return new LiveInstance<Event, Outcome>(steps, kind, start, identity, inspector) as MachineInstance<
+    Event,
+    Outcome,
+    Context
+  >;
 }
 
 class LiveInstance<Event extends { type: string }, Outcome extends { type: string }> implements MachineInstance<

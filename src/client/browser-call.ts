@@ -73,6 +73,8 @@ interface Browser {
   };
 }
 
+const browser = globalThis as unknown as Browser;
+
 /** Frames of 20 ms without any sound at all. */
 const silentFrames = 150;
 /** Milliseconds without a frame after which a microphone counts as taken away, even if the browser says otherwise. */
@@ -89,7 +91,7 @@ export async function browserCall({
   onDevice,
   ...options
 }: BrowserCallOptions): Promise<BrowserCall> {
-  const { navigator } = globalThis as unknown as Browser;
+  const { navigator } = browser;
   // Else a phone plays the reply at the ear.
   if (navigator?.audioSession !== undefined) navigator.audioSession.type = 'play-and-record';
   const device: MicrophoneOptions = {
@@ -142,7 +144,7 @@ class Talk implements BrowserCall {
     this.#decides = options.barge_in === undefined;
     this.call = new Call({ ...options, player, sample_rate: source.sampleRate, output_sample_rate: player.sampleRate });
     player.onHeld = (held) => this.#note({ loudspeaker: held ? 'held' : 'open' });
-    const { document, navigator } = globalThis as unknown as Browser;
+    const { document, navigator } = browser;
     const over = new AbortController();
     const { signal } = over;
     navigator.mediaDevices.addEventListener('devicechange', () => void this.#devicesChanged(), { signal });
@@ -259,7 +261,7 @@ class Talk implements BrowserCall {
 
 /** The name of the microphone that the browser takes by itself, which it lists first; null if it does not say. */
 async function standardMicrophone(): Promise<string | null> {
-  const { navigator } = globalThis as unknown as Browser;
+  const { navigator } = browser;
   const devices = (await navigator.mediaDevices.enumerateDevices?.().catch(() => [])) ?? [];
   const first = devices.find(({ kind }) => kind === 'audioinput');
   // One browser lists the device a second time under the name `default`, with its group and its label.
@@ -268,7 +270,7 @@ async function standardMicrophone(): Promise<string | null> {
 
 /** Keeps the screen on; the browser lets go of it whenever the page is hidden. */
 async function staysAwake(over: AbortSignal): Promise<void> {
-  const { document, navigator } = globalThis as unknown as Browser;
+  const { document, navigator } = browser;
   const hold = async (): Promise<void> => {
     if (document.visibilityState !== 'visible') return;
     const lock = await navigator.wakeLock?.request('screen').catch(() => null);

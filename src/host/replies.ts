@@ -23,7 +23,7 @@ export interface ReplyFacts extends NewReply {
 
 export class ReplyActor {
   readonly identity: ActorIdentity;
-  readonly machine: MachineInstance<ReplyEvent, ReplyOutcome>;
+  readonly machine: MachineInstance<ReplyEvent, ReplyOutcome, ReplyContext>;
   /** Number of its steps: nothing of a reply is stored. */
   version = 0;
   readonly #cause: Cause;
@@ -35,7 +35,7 @@ export class ReplyActor {
     this.#cause = cause;
     this.#inspector = inspector;
     this.#ended = ended;
-    this.machine = openActor<ReplyEvent, ReplyOutcome>(replyKind, { input }, this.identity, inspector);
+    this.machine = openActor<ReplyEvent, ReplyOutcome, ReplyContext>(replyKind, { input }, this.identity, inspector);
     inspector.life('activated', this.identity, this.machine);
   }
 
@@ -44,7 +44,7 @@ export class ReplyActor {
   }
 
   get context(): ReplyContext {
-    return this.machine.context as ReplyContext;
+    return this.machine.context;
   }
 
   send(event: ReplyEvent): ReplyOutcome[] {

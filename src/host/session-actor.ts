@@ -48,7 +48,7 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
   usedAt = 0;
   record: Session;
   version: number;
-  readonly machine: MachineInstance<SessionEvent, SessionOutcome>;
+  readonly machine: MachineInstance<SessionEvent, SessionOutcome, SessionContext>;
   readonly mailbox = new Mailbox();
   readonly identity: ActorIdentity;
   /** The turn in flight, if this process runs it. */
@@ -92,7 +92,7 @@ export class SessionActor<Runner extends StoppableTurn = StoppableTurn> implemen
   }
 
   get context(): SessionContext {
-    return this.machine.context as SessionContext;
+    return this.machine.context;
   }
 
   /**

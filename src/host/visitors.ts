@@ -35,7 +35,7 @@ export class LinkRefused extends Failure {
 class VisitorActor implements Resident {
   usedAt = 0;
   readonly identity: ActorIdentity;
-  readonly machine: MachineInstance<VisitorEvent, VisitorOutcome>;
+  readonly machine: MachineInstance<VisitorEvent, VisitorOutcome, VisitorContext>;
   /**
    * The end of the clock of each of the visitor's sessions, as far as this process knows; the one that was moved last
    * at the end.
@@ -52,7 +52,12 @@ class VisitorActor implements Resident {
   constructor(identity: ActorIdentity, inspector: Inspector) {
     this.identity = identity;
     this.#inspector = inspector;
-    this.machine = openActor<VisitorEvent, VisitorOutcome>(visitorKind, { input: undefined }, identity, inspector);
+    this.machine = openActor<VisitorEvent, VisitorOutcome, VisitorContext>(
+      visitorKind,
+      { input: undefined },
+      identity,
+      inspector,
+    );
     inspector.life('activated', identity, this.machine);
   }
 
@@ -62,7 +67,7 @@ class VisitorActor implements Resident {
   }
 
   get context(): VisitorContext {
-    return this.machine.context as VisitorContext;
+    return this.machine.context;
   }
 
   send(event: VisitorEvent, cause: Cause): void {

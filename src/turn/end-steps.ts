@@ -35,7 +35,7 @@ export const faultTriesMax = 3;
 const readersWaitMs = limits.leaseMs + fateReadersMs;
 
 export interface EndStepsOptions {
-  readonly machine: Pick<MachineInstance<TurnEvent, TurnOutcome>, 'state' | 'context'>;
+  readonly machine: Pick<MachineInstance<TurnEvent, TurnOutcome, TurnContext>, 'state' | 'context'>;
   readonly log: TurnLog;
   readonly parts: TurnParts;
   readonly rounds: ModelRounds;
@@ -74,7 +74,7 @@ export class TurnEndSteps {
   }
 
   get #context(): TurnContext {
-    return this.#options.machine.context as TurnContext;
+    return this.#options.machine.context;
   }
 
   get #now(): number {

@@ -38,7 +38,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
   readonly messageId: string;
   readonly isSpoken: boolean;
   readonly identity: ActorIdentity;
-  readonly machine: MachineInstance<TurnEvent, TurnOutcome>;
+  readonly machine: MachineInstance<TurnEvent, TurnOutcome, TurnContext>;
   /**
    * The number of its newest step, as its history counts them: an end that the store rejects again, for the same fault,
    * is no new step.
@@ -290,7 +290,7 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
   }
 
   get #context(): TurnContext {
-    return this.machine.context as TurnContext;
+    return this.machine.context;
   }
 
   get listens(): boolean {

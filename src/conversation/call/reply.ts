@@ -10,7 +10,7 @@ import {
   type ReplyEvent,
   type ReplyOutcome,
 } from '../../../machines/reply.ts';
-import type { TurnContext, TurnEnding } from '../../../machines/turn.ts';
+import type { TurnEnding } from '../../../machines/turn.ts';
 import type { Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints, indexAfter } from '../../base/text.ts';
@@ -147,7 +147,7 @@ export class Reply implements Speaker {
 
   /** Whether its turn has stored tool calls: such a turn is never withdrawn. */
   get hasCalled(): boolean {
-    return this.#runner !== null && (this.#runner.machine.context as TurnContext).called;
+    return this.#runner !== null && this.#runner.machine.context.called;
   }
 
   /** Sends its machine an event, and carries out what concerns its audio. Returns all outcomes. */

@@ -113,6 +113,8 @@ export function expectPage(): void {
 
 export function Page() {
   const parts = segments.value;
+  const [first = '', second = ''] = parts;
+  const workspaceId = first.startsWith('wks_') ? first : null;
   const page = named(parts);
   const lot = page?.lot ?? null;
   // The value at the time of drawing: the list may be loaded before the effect runs.
@@ -128,8 +130,7 @@ export function Page() {
     );
   }, [lot]);
   const isBare =
-    !isMalformed.value &&
-    (parts.length === 0 || (parts.length === 1 && parts[0]!.startsWith('wks_') && isId(parts[0]!)));
+    !isMalformed.value && (parts.length === 0 || (parts.length === 1 && workspaceId !== null && isId(workspaceId)));
   useEffect(() => void (isBare && begin(parts)), [isBare, parts.join('/')]);
   if (page === null) return isBare ? <Wait /> : <Nothing />;
   const field = unreadField(page.name, search.value);
@@ -145,8 +146,8 @@ export function Page() {
   const place = parts.slice(0, 5).join('/');
   return (
     <Guard key={place}>
-      <OfWorkspace id={parts[0]!.startsWith('wks_') ? parts[0]! : null}>
-        {mayRead(parts[0]!.startsWith('wks_') ? parts[1]! : parts[0]!) ? <Shown /> : <NotPermitted />}
+      <OfWorkspace id={workspaceId}>
+        {mayRead(workspaceId === null ? first : second) ? <Shown /> : <NotPermitted />}
       </OfWorkspace>
     </Guard>
   );

@@ -92,7 +92,8 @@ function begin(
       () => call.hold(),
       () => call.resume(),
     );
-    let reader: Reader | null = null;
+    // The head of the answer decides.
+    let reader: Reader = new PcmAnswer();
     let taken = 0;
     const fail = (reason: ModelFailure): void => {
       call.cancel();
@@ -108,26 +109,26 @@ function begin(
           reader = format === 'wav' || /wav/.test(contentType) ? new WavAnswer() : new PcmAnswer();
         },
         data(chunk) {
-          const samples = reader!.take(chunk);
+          const samples = reader.take(chunk);
           if (samples === null) return fail('malformed');
           taken += samples.length;
-          if (taken === 0) return reader!.complete ? fail('malformed') : undefined;
+          if (taken === 0) return reader.complete ? fail('malformed') : undefined;
           // Bytes without samples do not reset the timeout: a header may never end.
           call.outputBegan();
-          if (taken * 1000 > voiceSentenceMsMax * reader!.sampleRate) return fail('malformed');
+          if (taken * 1000 > voiceSentenceMsMax * reader.sampleRate) return fail('malformed');
           if (samples.length > 0) pieces.push(samples);
-          resolve({ sampleRate: reader!.sampleRate, pieces });
-          if (!reader!.complete) return;
+          resolve({ sampleRate: reader.sampleRate, pieces });
+          if (!reader.complete) return;
           pieces.end();
           call.release();
         },
         ended() {
-          const rest = reader!.end();
+          const rest = reader.end();
           if (rest === null) return fail('malformed');
           if (rest.length > 0) pieces.push(rest);
           else if (!pieces.begun) return fail('cut');
           pieces.end();
-          resolve({ sampleRate: reader!.sampleRate, pieces });
+          resolve({ sampleRate: reader.sampleRate, pieces });
         },
         failed(failure, status) {
           if ((status === 400 || status === 422) && format !== formats.at(-1)) resolve(null);
