@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join, relative } from 'node:path';
 import { etagOf } from './etag.ts';
 
-/** The best coding first. */
+/** Content codings, the preferred one first. */
 export const codings = ['br', 'gzip'] as const;
 export type Coding = (typeof codings)[number];
 const endings: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };

@@ -83,7 +83,7 @@ export function startFailure(error: unknown, { host, port }: { readonly host: st
   if (code === 'EADDRINUSE')
     return new SettingError(`PORT is ${port}, which is in use on ${host}. Choose another with --port or PORT.`);
   if (code === 'EACCES' && listening)
-    return new SettingError(`PORT is ${port}, which may not be listened on. Choose another with --port or PORT.`);
+    return new SettingError(`PORT is ${port}, but this user may not listen on it. Choose another with --port or PORT.`);
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
     return new SettingError(`HOST must be an address of this machine, not "${host}".`);
   return new CommandFailure(message || String(error));

@@ -30,7 +30,7 @@ export interface ConversationMessage {
 
 /**
  * `loading` before the transcript is there; `sending` until the assistant begins; `replying` while it speaks; `over`
- * once the session is.
+ * once the session has ended.
  */
 export type ConversationStatus = 'loading' | 'idle' | 'sending' | 'replying' | 'over';
 

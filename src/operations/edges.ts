@@ -61,7 +61,7 @@ export async function openManagementPort(config: Config, desk: ServiceDesk): Pro
       throw new SettingError(`PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which is in use on ${config.host}.`);
     if (code === 'EACCES')
       throw new SettingError(
-        `PARLEY_MANAGEMENT_PORT is ${config.managementPort}, which may not be listened on by this user. Choose a port from 1024 on.`,
+        `PARLEY_MANAGEMENT_PORT is ${config.managementPort}, but this user may not listen on it. Choose a port from 1024 on.`,
       );
     throw error;
   }

@@ -184,7 +184,7 @@ export class ModelRounds implements ModelSink {
     this.#spent = this.counted;
   }
 
-  /** Stores the round's calls, once its text is. */
+  /** Stores the round's calls, after its text. */
   async store(): Promise<void> {
     const answer = this.#parts.speaker === null ? this.#log.pieces.join('') : this.#said;
     const text = textBehind(answer, this.#from) ?? '';

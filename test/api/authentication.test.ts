@@ -17,7 +17,7 @@ const { invalidKey, missingKey } = refusals;
 t.test(edge, async (t) => {
   const house = await openHouse(t);
   await t.test('the ways to send a key', (t) => ways(t, house));
-  await t.test('keys that are none', (t) => wrongKeys(t, house));
+  await t.test('a malformed or forged key is refused', (t) => wrongKeys(t, house));
   await t.test("the operator's token opens the console's API alone", (t) => operator(t, house));
 });
 

@@ -12,10 +12,10 @@ const body = JSON.stringify({ name: 'typed' });
 
 t.test(edge, async (t) => {
   const house = await openHouse(t);
-  await t.test('a body of the console', (t) => typed(t, house));
-  await t.test('requests without a body, or whose body is ignored', (t) => bodiless(t, house));
+  await t.test("a body of the console's API must be JSON", (t) => typed(t, house));
+  await t.test('a request without a body needs no content type', (t) => bodiless(t, house));
   await t.test('the order of checks', (t) => order(t, house));
-  await t.test('a body of the API', (t) => untyped(t, house));
+  await t.test('a body of the API may have any content type', (t) => untyped(t, house));
 });
 
 const sent = (house: House, at: string, type: string | string[] | null, text: string, method = 'POST') =>

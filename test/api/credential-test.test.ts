@@ -23,11 +23,11 @@ t.test('a credential that is tested', async (t) => {
   );
   await t.test('the key of a tool is tested with a call of it', (t) => ofTool(t, house));
   await t.test('the test uses the credential as stored now', (t) => current(t, house));
-  await t.test('credentials that do not exist', (t) => nowhere(t, house));
+  await t.test('an unknown credential is answered with 404', (t) => nowhere(t, house));
   t.notMatch(house.stdout() + house.stderr(), /canary/, 'no secret and no word of the provider in the log');
 });
 
-t.test('an address that may not be called', async (t) => {
+t.test('a credential of an address that may not be called is reported as unknown', async (t) => {
   const house = await openHouse(t);
   for (const baseUrl of ['https://localtest.invalid/v1', 'https://no-such-host.invalid']) {
     const { id } = await stored(house, { base_url: baseUrl });

@@ -16,7 +16,7 @@ import {
 
 t.test('conversations in the console', async (t) => {
   const house = await openWorkspace();
-  await t.test('a trial of a draft', (t) => trialOfDraft(t, house));
+  await t.test('a draft is tried without its visitor fields', (t) => trialOfDraft(t, house));
   await t.test('the states of an assistant', (t) => states(t, house));
   await t.test('four trials are open at most', (t) => four(t, house));
   await t.test('a trial takes nothing and is nowhere on the API', (t) => apart(t, house));
@@ -24,7 +24,7 @@ t.test('conversations in the console', async (t) => {
   await t.test('any session is read along, aborted and ended', (t) => any(t, house));
   await t.test('a draft is heard', (t) => heard(t, house));
   await t.test('a draft is called', (t) => called(t, house));
-  await t.test('sessions and assistants that do not exist', (t) => nowhere(t, house));
+  await t.test('an unknown workspace, assistant or session is answered with 404', (t) => nowhere(t, house));
 });
 
 interface Place {

@@ -8,13 +8,13 @@ import { abort, begin, say, synthetic, transcriptOf } from './talk.ts';
 
 t.test('an export holds every row of its time', async (t) => {
   const house = await openWorkspace();
-  await t.test('a transcript in Markdown', (t) => markdown(t, house));
+  await t.test('a transcript is exported in Markdown', (t) => markdown(t, house));
   await t.test('a transcript in Markdown marks a verified visitor', (t) => verified(t, house));
   await t.test('a message cannot pass for the frame', (t) => frame(t, house));
-  await t.test('turns that did not complete', (t) => unfinished(t, house));
+  await t.test('a transcript marks turns that did not complete', (t) => unfinished(t, house));
   await t.test('a long transcript comes whole', (t) => long(t, house));
   await t.test('usage is exported as CSV', (t) => csv(t, house));
-  await t.test('exports that are refused', (t) => refusedOnes(t, house));
+  await t.test('an export with a wrong format or an unknown session is refused', (t) => refusedOnes(t, house));
 });
 
 const inside = (house: House, path: string): Promise<Answer> =>

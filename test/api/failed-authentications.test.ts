@@ -17,8 +17,8 @@ t.test(edge, async (t) => {
     t.equal(await metric(), '0', 'counted from the start');
     const refused = await hammered(t, house, (index) => attempts[index % attempts.length]!(house));
     t.ok(Number(await metric()) >= refused);
-    await t.test('requests that are throttled', (t) => strangers(t, house));
-    await t.test('requests that are not throttled', (t) => others(t, house));
+    await t.test('unauthenticated requests of one address are throttled', (t) => strangers(t, house));
+    await t.test('a valid key, the operator and other paths are not throttled', (t) => others(t, house));
   });
   await t.test('forged addresses share the limit of the real one', async (t) => {
     const house = await openHouse(t);

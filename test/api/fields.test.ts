@@ -12,7 +12,7 @@ const bytes = (...parts: (string | number[])[]) => Buffer.concat(parts.map((part
 t.test(`bodies on ${edge}`, async (t) => {
   const house = await openWorkspace();
   const { id } = await house.assistant();
-  await t.test('bodies that are no JSON', (t) => unreadable(t, house, id));
+  await t.test('a body that is not JSON is refused', (t) => unreadable(t, house, id));
   await t.test('256 KiB and no more', (t) => largest(t, house, id));
   await t.test('texts of any language survive', (t) => languages(t, house, id));
 });

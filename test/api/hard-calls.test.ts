@@ -18,18 +18,20 @@ t.test(edge, async (t) => {
   await t.test('speech that goes on behind the end of a turn', (t) => resumed(t, house));
   await t.test('two turns that are said before the first is answered', (t) => hurried(t, house));
   await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));
-  await t.test('a model that drips, and one that drips into a failure', (t) => drips(t, house));
-  await t.test('a client that claims more than it was sent, and less than before', (t) => lies(t, house));
+  await t.test('a reply of a slow model is spoken as it comes, up to its end or its failure', (t) => drips(t, house));
+  await t.test('a playback report beyond the audio sent, or below an earlier one, changes nothing', (t) =>
+    lies(t, house),
+  );
   await t.test(
     'a client that reports more often than texts may come keeps its call, and its newest report counts',
     (t) => eager(t, house),
   );
-  await t.test('a client that reads nothing for a while', (t) => deaf(t, house));
-  await t.test('a client whose microphone stops in the middle of a word', (t) => breaks(t, house));
+  await t.test('a reply completes while its client reads nothing', (t) => deaf(t, house));
+  await t.test('a second without audio ends an utterance', (t) => breaks(t, house));
   await t.test('odd frames at 44.1 kHz, in and out', (t) => odd(t, house));
   await t.test('a message longer than one may be with the words before it', (t) => long(t, house));
   await t.test('usage excludes an unheard reply', (t) => uncounted(t, house));
-  await t.test('a reply that is aborted before its first sound', (t) => abortedSoon(t, house));
+  await t.test('a reply can be aborted before its first sound', (t) => abortedSoon(t, house));
   await t.test('a reply that is cut while its tool is called', (t) => calling(t, house));
   await t.test('a call survives messages at random', (t) => random(t, house));
 });

@@ -25,7 +25,7 @@ const refusedEvents = (house: House, id: string, turnId: string, query: string, 
 t.test(edge, async (t) => {
   const house = await openWorkspace();
   await t.test('a finished turn is replayed from any code point', (t) => finished(t, house));
-  await t.test('a cursor that cannot be', (t) => wrongCursors(t, house));
+  await t.test('an impossible cursor is refused with 422', (t) => wrongCursors(t, house));
   await t.test('a turn in flight has many readers and outlives them all', (t) => live(t, house));
   await t.test('the head is sent at once while nothing is there yet', (t) => waiting(t, house));
 });

@@ -73,7 +73,7 @@ t.test('why a start failed is one sentence that says what to change', async (t) 
   );
   t.equal(
     said({ code: 'EACCES', syscall: 'listen' }),
-    'PORT is 8080, which may not be listened on. Choose another with --port or PORT.',
+    'PORT is 8080, but this user may not listen on it. Choose another with --port or PORT.',
   );
   t.equal(said({ code: 'EADDRNOTAVAIL' }), 'HOST must be an address of this machine, not "127.0.0.1".');
   t.equal(

@@ -46,9 +46,9 @@ export class ArgumentText {
 }
 
 /**
- * The arguments of each call that a text turns out to be: mostly the text itself. Several objects one after the other
- * are several calls, but an empty one before others is a placeholder, and the same one again a repetition. A text that
- * cannot be read is left as it is.
+ * Returns the arguments of each call in a text: mostly the text itself. Several objects in a row are several calls, but
+ * an empty object before others is a placeholder, and a repeated object counts once. A text that cannot be read is
+ * returned as it is.
  */
 export function argumentTexts(text: string): readonly string[] {
   const bare = unfenced(text.trim());

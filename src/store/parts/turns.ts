@@ -231,7 +231,7 @@ export interface TurnStore {
   renew(place: TurnPlace, fence: Fence, leaseUntilMs: number, nowMs: number): Promise<Renewed>;
   /**
    * Lets readers see the first `points` code points of a turn that was begun with `released`; text among them that is
-   * not stored yet is seen as soon as it is. A smaller number than before changes nothing, and neither does a turn
+   * not stored yet is seen once it is stored. A smaller number than before changes nothing, and neither does a turn
    * without `released`. The whole text is visible after the turn's end. A lost answer: readers may see the text; a
    * repeat changes nothing more. A failover may lose it.
    */

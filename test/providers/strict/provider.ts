@@ -16,7 +16,7 @@ import type { Issued } from './rules.ts';
 export interface StrictProvider {
   readonly name: StrictName;
   readonly kind: StrictMode['kind'];
-  /** Includes its `/v1`. */
+  /** The base URL, with its `/v1`. */
   readonly baseUrl: string;
   /** The bodies of all requests. */
   readonly requests: any[];

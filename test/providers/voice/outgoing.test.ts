@@ -75,7 +75,7 @@ t.test('places of a sentence', async (t) => {
   t.equal(output.placeOf(480), 240);
 });
 
-t.test('the laws of telephones', async (t) => {
+t.test('telephone audio is encoded in µ-law and A-law', async (t) => {
   for (const [encoding, decode] of [
     ['pcm_mulaw', samplesOfMuLaw],
     ['pcm_alaw', samplesOfALaw],

@@ -20,7 +20,7 @@ async function spoken(turn: Begun): Promise<void> {
   await turn.append([...pieces[0]].length, pieces[1]);
 }
 
-/** All text of a turn that a reader can get, each way of reading it. */
+/** Returns the text of a turn, once for each way of reading it. */
 async function readAll({
   scene: { store, workspaceId, ...scene },
   place,

@@ -193,7 +193,8 @@ class ClusterClient {
           if (!(await this.#isMoved(error as Error, slot, node, client)) || redirections === redirectionsMax)
             throw error;
         }
-      } else if (redirections === redirectionsMax) throw new Error('The slots of the Redis Cluster change too fast.');
+      } else if (redirections === redirectionsMax)
+        throw new Error('The slots of the Redis Cluster moved again and again while a command was sent.');
     }
   }
 
