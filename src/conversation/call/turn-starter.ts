@@ -44,7 +44,7 @@ export class TurnStarter {
     return this.#options.port.now;
   }
 
-  /** `early`: the words that the model is asked with before the person has finished; null once the person has finished. */
+  /** `early`: the words that the model is asked with before the person has finished; null after that. */
   begin(early: Words | null): void {
     const { finisher, newReply } = this.#options;
     const reply = newReply(early !== null);

@@ -162,32 +162,25 @@ class History {
     this.#moves = moves;
     // Earlier moves serve the folds alone.
     const shown = moves.filter(({ seq }) => seq > moves.at(-1)!.seq - limits.historyKept);
-    this.rows = [...shown.map((move) => this.#step(move)), ...refusals.map((refusal) => this.#refusal(refusal))].sort(
-      before,
-    );
+    const steps = shown.map((move) => ({ ...move, order: 0, event: move.event.type, data: move.event, count: 1 }));
+    const { version } = kinds[kind];
+    const refused = refusals.map((refusal) => ({ ...refusal, version }));
+    this.rows = [...steps, ...refused].map((row) => this.#row(row)).sort(before);
   }
 
-  #step({ seq, atMs, event, from, to, outcomes, cause, version }: Move): Row {
-    const refused = isRefused(outcomes);
-    const view = (): HistoryItem => ({
-      seq,
-      at: secondsOf(atMs),
-      event: event.type,
-      from,
-      to,
-      outcomes: [...outcomes],
-      refused,
-      request_id: cause.requestId,
-      by: cause.by,
-      count: 1,
-      data: event,
-      context: this.#context(seq),
-      version,
-    });
-    return { seq, order: 0, refused, view };
-  }
-
-  #refusal({ seq, order, atMs, event, data, from, to, outcomes, cause, count }: RepeatedRefusal): Row {
+  #row({
+    seq,
+    order,
+    atMs,
+    event,
+    data,
+    from,
+    to,
+    outcomes,
+    cause,
+    count,
+    version,
+  }: Omit<RepeatedRefusal, 'from'> & { readonly from: string | null; readonly version: number }): Row {
     const refused = isRefused(outcomes);
     const view = (): HistoryItem => ({
       seq,
@@ -202,7 +195,7 @@ class History {
       count,
       data,
       context: this.#context(seq),
-      version: kinds[this.#kind].version,
+      version,
     });
     return { seq, order, refused, view };
   }

@@ -6,7 +6,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ModelFailure } from '../model.ts';
 import { limits } from '../../base/limits.ts';
 import { codePoints } from '../../base/text.ts';
-import { failure, failures, meaningsOf, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
+import { failure, failures, parseName, wholeUpTo, word, type NameSettings } from '../synthetic-name.ts';
 import { onAbort } from './abort.ts';
 import { onePiece } from './audio/samples.ts';
 import { wordsOf } from './sentences.ts';
@@ -70,9 +70,6 @@ const keys: NameSettings<SyntheticVoiceSettings> = {
       'the texts of one transcript after another, as `one_two|three`: `_` is a space, an empty one has no words, and the last is repeated',
   },
 };
-
-/** Every key with its meaning and, in brackets, its default. */
-export const syntheticVoiceKeys = (): { key: string; meaning: string }[] => meaningsOf(keys);
 
 const sampleRate = 16_000;
 const voice = { id: 'tone', name: 'Tone', language: 'en', sampleRate };
