@@ -24,3 +24,7 @@ export function isStopping({ context }: { readonly context: unknown }): boolean 
   const { ending } = context as TurnContext;
   return ending === 'aborted' || ending === 'expired' || ending === 'taken';
 }
+
+/** Whether all traces of the turn of this machine are removed, or being removed. */
+export const isWithdrawn = ({ state }: { readonly state: string }): boolean =>
+  state === 'withdrawing' || state === 'withdrawn';

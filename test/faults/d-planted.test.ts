@@ -1,7 +1,9 @@
-/** The experiments of the desk (D2, D3, D4) with programs that are changed on purpose: each fault is found. */
+/** The experiments of the desk (D1 to D4) with programs that are changed on purpose: each fault is found. */
 import t from 'tap';
 import { changedProgram, type Change } from '../secrets/changed-program.ts';
+import { takenCalls } from './d-calls.ts';
 import { deskExperiments } from './d-desk.ts';
+import type { Experiment } from './experiment.ts';
 import { repeat } from './run.ts';
 
 /** Repetitions within which a fault must have been found. */
@@ -9,6 +11,7 @@ const timesMax = 12;
 
 interface Fault {
   readonly change: Change;
+  readonly also?: Change;
   /** The violation that it leads to. */
   readonly wrong: RegExp;
 }
@@ -16,8 +19,8 @@ interface Fault {
 const faults: Readonly<Record<string, Fault>> = {
   '[D2] a message that the assistant answers though a person has the session': {
     change: [
-      /(attendance\w*)( === void 0 \|\| \1\.state === "assistant")( \|\| isClosed)/,
-      '$1$2 || $1.state === "person"$3',
+      /(attendance\w*)\.state === "assistant"( && chat\w*\.isHandedOver)/,
+      '($1.state === "assistant" || $1.state === "person")$2',
     ],
     wrong: /comes while a person has the session/,
   },
@@ -49,13 +52,36 @@ const faults: Readonly<Record<string, Fault>> = {
   },
 };
 
+const ofCalls: Readonly<Record<string, Fault>> = {
+  '[D1] a take that lets the turn in flight speak': {
+    change: [/if \(taken\w* && activeTurnId\w* !== null\)(\s+step\w*\.silences = )/, 'if (false)$1'],
+    also: [/silencedTurnId: event\w*\.turnId/, 'silencedTurnId: null'],
+    wrong: /grew after the take|before the take|after the take/,
+  },
+  '[D2] spoken words that nobody answers are refused': {
+    change: [/if \((chat\w*)\.isEarly\) throw/, 'if ($1.isEarly !== void 0) throw'],
+    wrong: /in the transcript 0 times|a failure/,
+  },
+  '[D2] words without a turn that are lost with the call': {
+    change: [/if \(reason\w* === "person"\) (this\.#starter\.handOver\(\))/, 'if (false) $1'],
+    wrong: /in the transcript 0 times/,
+  },
+};
+
+const experiments: readonly (readonly [Readonly<Record<string, Fault>>, (command: string) => Experiment])[] = [
+  [faults, (command) => deskExperiments({ command })[0]!],
+  [ofCalls, (command) => takenCalls({ command })],
+];
+
 t.jobs = 2;
-for (const [what, { change, wrong }] of Object.entries(faults))
+for (const [what, { change, also, wrong }, changedBy] of experiments.flatMap(([some, changedBy]) =>
+  Object.entries(some).map(([what, fault]) => [what, fault, changedBy] as const),
+))
   t.test(`${what} is found`, async (t) => {
-    const [changed] = deskExperiments({ command: await changedProgram(t, change) });
+    const changed = changedBy(await changedProgram(t, change, ...(also === undefined ? [] : [also])));
     const found: string[] = [];
     for (let seed = 1; seed <= timesMax && !found.some((one) => wrong.test(one)); seed++)
-      for (const trial of (await repeat(changed!, 'lmdb', { times: 1, seed, strict: false })).failed)
+      for (const trial of (await repeat(changed, 'lmdb', { times: 1, seed, strict: false })).failed)
         found.push(...trial.wrong);
     t.ok(
       found.some((one) => wrong.test(one)),

@@ -29,6 +29,7 @@ import { tenTurnsWork } from './r4-ten-turns.ts';
 import { callsAreStored, callsOnce } from './t1-once.ts';
 import { nextTurnWorks } from './t3-next-turn.ts';
 import { nothingLeaks } from './t4-leak.ts';
+import { takenCalls } from './d-calls.ts';
 import { deskExperiments } from './d-desk.ts';
 import { everyFinal, everyFinalDespiteKills } from './v1-finals.ts';
 import { oneSocketForEachToken } from './v3-tokens.ts';
@@ -76,6 +77,7 @@ export const experiments: readonly Experiment[] = [
   ...halfDuplex,
   endsInTime,
   eventForEachEnd,
+  takenCalls(),
   ...deskExperiments(),
   rolloutsSurvive,
   survivesItsProcess,

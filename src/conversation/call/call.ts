@@ -115,6 +115,7 @@ export class Call implements SpeechPort, ReplyPort {
       speech: this.speech,
       finisher: this.#finisher,
       newReply: (early) => this.#newReply({ greeting: false, early }),
+      turnEnded: () => this.#poller.findPerson(),
       refused: (reply, code) => this.#refused(reply, code),
     });
     this.#chats = new ChatTurns({

@@ -69,6 +69,14 @@ export class SessionPoller {
     }
   }
 
+  /** Finds a person who has the session, as this process knows it. */
+  findPerson(): void {
+    const { services, session, now: at } = this.#port;
+    const actor = services.host.sessions.population.find(session.id);
+    if (actor !== undefined && attendanceOf(actor.record, services.clock.now()).state === 'person')
+      this.#port.send({ type: 'replaced', at, by: 'person' });
+  }
+
   /** Finds a turn in this process. */
   #pollActor(): void {
     const { services, session } = this.#port;

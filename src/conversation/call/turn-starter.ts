@@ -3,6 +3,7 @@
  * are full (contract 18).
  */
 import type { Words } from '../../providers/voice/pending-transcript.ts';
+import { isWithdrawn } from '../../turn/states.ts';
 import { beginTurn, type TurnRefusal } from './begin.ts';
 import { failedMessage } from './messages.ts';
 import type { CallPort } from './port.ts';
@@ -18,6 +19,8 @@ export interface TurnStarterOptions {
   readonly speech: SpeechInput;
   readonly finisher: TurnFinisher;
   newReply(early: boolean): Reply;
+  /** A turn has ended, perhaps because a person has taken the session. */
+  turnEnded(): void;
   /** The turn cannot begin, and the call continues. */
   refused(reply: Reply, code: string): void;
 }
@@ -141,7 +144,10 @@ export class TurnStarter {
     finisher.replies.set(runner.messageId, reply);
     const outcomes = reply.begun(runner);
     finisher.answered(reply, outcomes);
-    void runner.ended.then(() => reply.send({ type: 'ended' }));
+    void runner.ended.then(() => {
+      this.#options.turnEnded();
+      reply.send({ type: 'ended' });
+    });
     for (const { type } of outcomes) {
       if (type === 'turn.announce') await this.#announce(reply);
       else if (type === 'turn.withdraw') await finisher.remove(reply);
@@ -149,8 +155,10 @@ export class TurnStarter {
   }
 
   async #announce(reply: Reply): Promise<void> {
-    await reply.runner!.announce();
-    if (reply.isOpen) this.#options.port.send({ type: 'begun', at: this.#now });
+    const runner = reply.runner!;
+    await runner.announce();
+    // A take withdraws a turn that nobody knows.
+    if (reply.isOpen && !isWithdrawn(runner.machine)) this.#options.port.send({ type: 'begun', at: this.#now });
   }
 
   #refused(reply: Reply, { refusal, code, seconds }: TurnRefusal): void {
