@@ -78,7 +78,12 @@ export class Connection implements Exchange {
       this.#send(() => {
         if (!headed) this.#head(status, headers);
         headed = true;
-        this.asked.stream ??= { turnId: String(headers['x-turn-id']), cursor: this.#cursor(), events: [], over: null };
+        this.asked.stream ??= {
+          turnId: headers['x-turn-id'] as string,
+          cursor: this.#cursor(),
+          events: [],
+          over: null,
+        };
         parser.feed(piece);
         this.#changed();
       });
