@@ -119,6 +119,7 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
             path="turns_in_flight_max"
             type="number"
             min={1}
+            max={100_000}
             value={turns}
             onValue={setTurns}
             required
@@ -129,6 +130,7 @@ function Editor({ of, close }: { of: Workspace | null; close: () => void }) {
             path="retention_days"
             type="number"
             min={1}
+            max={3650}
             value={days}
             onValue={setDays}
             required

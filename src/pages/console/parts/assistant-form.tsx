@@ -83,7 +83,12 @@ const General = (options: Options) => (
     />
     <Input
       label="Alias"
+      pattern="[a-z0-9._\-]{1,60}"
+      title="1 to 60 small letters, digits, full stops, _ and -."
       {...bound(options, 'alias', 'alias')}
+      fault={
+        faultOf(options.failure, 'alias') && 'Another assistant of the workspace has this alias: choose another one.'
+      }
       autocomplete="off"
       note="Model name for OpenAI clients, tool name for MCP clients: a-z, 0-9, full stop, _ and -."
     />
@@ -92,7 +97,7 @@ const General = (options: Options) => (
       pattern={durationPattern}
       required
       {...bound(options, 'maxCall', 'max_call_seconds')}
-      note="1 h, 90 min, … A session expires after this time, even while it is in use."
+      note="1 h, 90 min, … 7 days at most. A session expires after this time, even while it is in use."
     />
     <Choice
       label="Open sessions after a release"
@@ -132,6 +137,7 @@ function Model(options: Options) {
             label="Max history tokens"
             type="number"
             min={1}
+            max={1_000_000}
             {...bound(options, 'historyTokens', 'model.history_tokens_max')}
             note="Conversation history sent to the model; empty: 8,000."
           />
@@ -148,6 +154,7 @@ function Model(options: Options) {
             label="Max output tokens"
             type="number"
             min={1}
+            max={1_000_000}
             {...bound(options, 'outputTokens', 'model.output_tokens_max')}
             note="Empty: the provider's default."
           />

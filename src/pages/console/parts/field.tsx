@@ -17,16 +17,27 @@ interface Labelled {
 export const faultOf = (failure: ApiFailure | null | undefined, path: string | undefined): string | null =>
   failure?.status === 422 && path !== undefined && failure.message.includes(`\`${path}\``) ? failure.message : null;
 
-interface InputOptions extends Labelled {
-  readonly type?: 'text' | 'password' | 'number' | 'email' | 'search' | 'url' | 'datetime-local' | 'color';
+/** A number has both bounds, or none: the browser names them where the number is beyond. */
+type Bounds =
+  | { readonly type: 'number'; readonly min: number; readonly max: number }
+  | { readonly type: 'number'; readonly min: null; readonly max: null }
+  | {
+      readonly type?: 'text' | 'password' | 'email' | 'search' | 'url' | 'datetime-local' | 'color';
+      readonly min?: string;
+      readonly max?: string;
+    };
+
+type InputOptions = Bounds & InputText;
+
+interface InputText extends Labelled {
   readonly value: string | number;
   readonly onValue: (value: string) => void;
   readonly required?: boolean;
-  readonly min?: number | string;
-  readonly max?: number | string;
   readonly step?: number | 'any';
   readonly placeholder?: string;
   readonly pattern?: string;
+  /** The format that `pattern` asks for, which the browser shows if the value has another. */
+  readonly title?: string;
   readonly autocomplete?: 'off' | 'on';
   readonly maxLength?: number;
   readonly spellcheck?: boolean;
@@ -34,9 +45,9 @@ interface InputOptions extends Labelled {
   readonly list?: string;
 }
 
-export function Input({ label, note, path, failure, onValue, ...rest }: InputOptions) {
+export function Input({ label, note, path, failure, fault: own = null, onValue, ...rest }: InputOptions) {
   const id = useId();
-  const fault = faultOf(failure, path);
+  const fault = own ?? faultOf(failure, path);
   return (
     <div class="field">
       <label for={id}>{label}</label>

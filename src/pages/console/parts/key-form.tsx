@@ -99,6 +99,7 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
             path={`limits.${budget}`}
             type="number"
             min={1}
+            max={1_000_000}
             value={limits[budget]!}
             onValue={(value) => setLimits((held) => ({ ...held, [budget]: value }))}
             failure={failure}
@@ -110,6 +111,7 @@ export function KeyForm({ assistants, act, run, cancel, of }: Options) {
         path="limits.tokens_per_day"
         type="number"
         min={1}
+        max={Number.MAX_SAFE_INTEGER}
         value={tokens}
         onValue={setTokens}
         failure={failure}

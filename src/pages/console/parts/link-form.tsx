@@ -18,7 +18,7 @@ interface Options extends FormOptions {
 }
 
 export function LinkForm(options: Options) {
-  const { draft, change } = options;
+  const { draft, change, failure } = options;
   return (
     <>
       <Check
@@ -32,6 +32,8 @@ export function LinkForm(options: Options) {
         required={draft.linkOn || draft.widgetOn}
         {...bound(options, 'slug', 'link.slug')}
         pattern="[a-z0-9\-]{1,64}"
+        title="1 to 64 small letters, digits and hyphens."
+        fault={faultOf(failure, 'link.slug') && 'Another assistant has this slug: choose another one.'}
         maxLength={64}
         note={`${location.origin}/p/${draft.slug || '…'}: small letters, digits and hyphens. The widget needs it too.`}
         spellcheck={false}
@@ -87,7 +89,8 @@ function Limits({ draft, change, failure, use }: Options) {
       label={label}
       value={draft.linkLimits[name] ?? ''}
       onValue={(value) => change({ linkLimits: { ...draft.linkLimits, [name]: value } })}
-      pattern="[0-9]{1,9}|none"
+      pattern="0*[0-9]{1,6}|0*1000000|none"
+      title="A whole number from 0 to 1,000,000, or none."
       placeholder={String(defaultOf(draft.linkLimits, name) ?? 'none')}
       path={`link.limits.${name}`}
       failure={failure}

@@ -304,6 +304,7 @@ const HaltFields = ({ halts, setHalts, failed, setFailed, after, setAfter, failu
           path="halt.after_turns"
           type="number"
           min={10}
+          max={999_999_999}
           required
           value={after}
           onValue={setAfter}

@@ -225,7 +225,7 @@ function Value({ of: { kind, text }, set, path, failure }: ValueOptions) {
         />
       );
     case 'characters_max':
-      return <Input label="Characters" type="number" min={0} required {...field} />;
+      return <Input label="Characters" type="number" min={0} max={200_000} required {...field} />;
     case 'calls':
       return (
         <Input
@@ -338,6 +338,9 @@ function NamedTexts({ legend, note, failure, ...rows }: NamedOptions) {
 }
 
 /** The values of the pre-chat form: a field for each that the assistant asks for. */
+const anyNumber = { type: 'number', min: null, max: null, step: 'any' } as const;
+const plainText = { type: 'text' } as const;
+
 function Visitor({
   draft: { visitor },
   change,
@@ -375,8 +378,7 @@ function Visitor({
             key={name}
             label={label}
             path={`visitor.${name}`}
-            type={type === 'number' ? 'number' : 'text'}
-            {...(type === 'number' && { step: 'any' as const })}
+            {...(type === 'number' ? anyNumber : plainText)}
             value={textOf(name)}
             onValue={(text) => set(name, text)}
             autocomplete="off"

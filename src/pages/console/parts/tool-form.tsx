@@ -97,7 +97,7 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
             label="Timeout"
             path="timeout_seconds"
             pattern={durationPattern}
-            note="For one call: 20 s, 2 min, …"
+            note="For one call: 1 s to 2 min."
             value={draft.timeout}
             onValue={(timeout) => change({ timeout })}
             required
@@ -110,6 +110,7 @@ export function ToolFields({ kind, draft, change, credentials, failure }: Option
             path="calls_per_minute"
             type="number"
             min={1}
+            max={1_000_000}
             value={draft.callsPerMinute}
             onValue={(callsPerMinute) => change({ callsPerMinute })}
             failure={failure}
