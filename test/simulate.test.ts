@@ -1,6 +1,13 @@
 /** The simulation: a few seeds of each mode, and proofs that it is deterministic and finds bugs. */
 import t from 'tap';
+import { limits } from '../src/base/limits.ts';
+import { putDelivery } from '../src/store/embedded/deliveries.ts';
+import { MemoryEngine } from '../src/store/memory.ts';
+import type { StoredDelivery, Webhook } from '../src/store/store.ts';
+import { WriteBatcher } from '../src/store/write-batcher.ts';
 import { bugs } from './simulate/bugs.ts';
+import { checkEvents } from './simulate/events.ts';
+import type { State } from './simulate/oracle.ts';
 import { run } from './simulate/run.ts';
 import { modes } from './simulate/world.ts';
 
@@ -45,6 +52,36 @@ for (const mode of modes) {
 
 t.test('each story is unique', async (t) => {
   t.equal(digests.size, modes.length * seedsOfEach);
+});
+
+t.test('the check of events knows every delivery, also those beyond the newest that a store lists', async (t) => {
+  const rows = new MemoryEngine();
+  const batcher = new WriteBatcher(rows);
+  await batcher.open();
+  const webhook = { id: 'whk_1', workspaceId: 'wks_1' } as Webhook;
+  const ids = Array.from({ length: limits.webhookDeliveriesMax + 2 }, (_, index) => String(1000 + index));
+  const rowOf = (id: string): StoredDelivery => ({
+    id: `dlv_${id}`,
+    workspaceId: webhook.workspaceId,
+    webhookId: webhook.id,
+    type: 'turn.completed',
+    body: JSON.stringify({ data: { session_id: 'ses_1', turn_id: `turn_${id}`, status: 'completed' } }),
+    status: 'pending',
+    attempts: 1,
+    nextAtMs: 1,
+    sessionId: 'ses_1',
+    sourceId: `turn_${id}`,
+  });
+  await batcher.step((draft) => ids.forEach((id) => putDelivery(draft, rowOf(id))));
+  const check = (ended: readonly string[]): Promise<string[]> => {
+    const turns = new Map(ended.map((id) => [id, { turn: { id: `turn_${id}`, status: 'completed' }, finished: {} }]));
+    const state = { turns, withdrawn: new Map(), sessions: new Map() } as unknown as State;
+    const world = { mode: 'embedded', seeds: { webhook } } as const;
+    return checkEvents({ state, forgotten: [] }, { received: [] }, rows, world, 0);
+  };
+  t.same(await check(ids), []);
+  t.same(await check(ids.slice(1)), ['events: turn_1000 completed is stored without an end']);
+  t.same(await check([...ids, '0999']), ['events: turn_0999 completed has none']);
 });
 
 for (const [name, bug] of Object.entries(bugs)) {

@@ -21,8 +21,9 @@ import { grouped, type World } from './world.ts';
 /**
  * Returns the violations, one line each with the rule first; none if all is well. `store` is the store after the run.
  */
-export async function check({ history, mode, seeds, scheduler }: World, store: Store): Promise<string[]> {
+export async function check({ history, mode, seeds, scheduler, ...world }: World, store: Store): Promise<string[]> {
   const oracle = new Oracle(mode === 'embedded');
+  const { rows } = mode === 'embedded' ? world : world.server;
   oracle.plant(seeds.assistants);
   for (const entry of history.entries) oracle.hear(entry);
   const wrong = [
@@ -35,7 +36,7 @@ export async function check({ history, mode, seeds, scheduler }: World, store: S
     ...checkCharges(oracle, history),
     ...checkAnswered(oracle, mode),
     ...(await checkCalls(oracle, history, store, seeds.workspaceId)),
-    ...(await checkEvents(oracle, history, store, { mode, seeds }, epochMs + scheduler.now)),
+    ...(await checkEvents(oracle, history, rows, { mode, seeds }, epochMs + scheduler.now)),
   ];
   const answers = new Answers(oracle, history, mode);
   for (const asked of history.asked) answers.check(asked);

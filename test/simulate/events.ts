@@ -1,5 +1,8 @@
 /** Checks that an event exists if and only if its end is stored, and reaches the receiver at least once, signed (W1). */
-import type { Store, WebhookDelivery } from '../../src/store/store.ts';
+import * as keys from '../../src/store/embedded/keys.ts';
+import type { MemoryEngine } from '../../src/store/memory.ts';
+import type { StoredDelivery, Webhook } from '../../src/store/store.ts';
+import { WriteBatcher } from '../../src/store/write-batcher.ts';
 import type { History, ReceivedEvent } from './history.ts';
 import type { Oracle, State } from './oracle.ts';
 import type { World } from './world.ts';
@@ -27,21 +30,28 @@ function nameOf(body: string): string {
   return `${data.turn_id ?? data.session_id} ${data.status}`;
 }
 
-/** `store` is the store after the run, and `nowMs` its time. */
+/** All deliveries of a webhook: `WebhookStore.list` has only the newest, and an older one may still be pending. */
+async function deliveriesOf(rows: MemoryEngine, { workspaceId, id }: Webhook): Promise<StoredDelivery[]> {
+  const batcher = new WriteBatcher(rows);
+  await batcher.open();
+  const prefix = keys.deliveries(workspaceId, id);
+  return Array.from(batcher.scan<StoredDelivery>(prefix, keys.endOf(prefix)), ([, row]) => row);
+}
+
+/** `rows` are the store's after the run, and `nowMs` its time. */
 export async function checkEvents(
-  { state, forgotten }: Oracle,
-  { received }: History,
-  store: Store,
-  { mode, seeds }: Pick<World, 'mode' | 'seeds'>,
+  { state, forgotten }: Pick<Oracle, 'state' | 'forgotten'>,
+  { received }: Pick<History, 'received'>,
+  rows: MemoryEngine,
+  { mode, seeds }: { readonly mode: World['mode']; readonly seeds: Pick<World['seeds'], 'webhook'> },
   nowMs: number,
 ): Promise<string[]> {
-  const { webhook, workspaceId } = seeds;
+  const { webhook } = seeds;
   if (webhook === null) return received.map(({ id }) => `events: ${id} came without a webhook`);
   const ends = endsOf(state);
   const ever = new Set([ends, ...forgotten.map(endsOf)].flatMap((each) => [...each.ever]));
-  const rows = await store.webhooks.list(workspaceId, webhook.id);
   const accepted = new Set(received.filter(({ isAccepted }) => isAccepted).map(({ body }) => nameOf(body)));
-  const stored = new Map(rows.map((row) => [nameOf(row.body), row]));
+  const stored = new Map((await deliveriesOf(rows, webhook)).map((row) => [nameOf(row.body), row]));
   return [
     ...[...ends.now].flatMap((name) => problemOfEnd(name, stored.get(name), accepted.has(name), mode, nowMs)),
     ...[...stored.keys()]
@@ -56,7 +66,7 @@ export async function checkEvents(
 
 function problemOfEnd(
   name: string,
-  row: WebhookDelivery | undefined,
+  row: StoredDelivery | undefined,
   isAccepted: boolean,
   mode: World['mode'],
   nowMs: number,

@@ -73,6 +73,10 @@ export class Server {
     return this.#store;
   }
 
+  get rows(): SharedRows {
+    return this.#rows;
+  }
+
   watch(listener: (notice: Notice) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
