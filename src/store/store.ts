@@ -50,6 +50,7 @@ export type Notice =
   | { readonly type: 'turn.moved'; readonly workspaceId: string; readonly sessionId: string; readonly turnId: string }
   /** The step has moved or removed a session that a process follows (`SessionStore.awaitMove`). */
   | { readonly type: 'session.moved'; readonly workspaceId: string; readonly sessionId: string }
+  /** The removal of a workspace is announced again once its records are removed, where that is another step. */
   | { readonly type: 'changed'; readonly kind: CatalogKind; readonly workspaceId: string; readonly id: string }
   /** A session or a visitor was erased: no process keeps a copy of it. */
   | {

@@ -1,8 +1,8 @@
 /** Cases for turns among several processes: leases renewed, stops requested by others, and notices. */
-import { deepEqual, equal } from 'node:assert/strict';
-import type { Notice, Store, TurnPlace } from '../../../src/store/store.ts';
+import { deepEqual, equal, ok } from 'node:assert/strict';
+import type { Key, Notice, Store, TurnPlace } from '../../../src/store/store.ts';
 import type { Case } from '../contract.ts';
-import { api, assistant, key, workspace } from '../fixtures.ts';
+import { api, assistant, ids, key, workspace } from '../fixtures.ts';
 
 /** The notices of a store, as they come. */
 export async function heard(store: Store): Promise<{ next(): Promise<Notice>; stop(): Promise<void> }> {
@@ -231,6 +231,36 @@ export const ownershipCases: readonly Case[] = [
         changed,
         changed.map(() => ({ type: 'changed', kind: 'workspace', workspaceId, id: workspaceId })),
       );
+      await watch.stop();
+    },
+  },
+  {
+    name: 'the removal of a workspace is announced once, and at most once more if it has records',
+    async run(scene) {
+      const { catalog } = scene.store;
+      const watch = await heard(scene.store);
+      /** Removes a workspace with these records; resolves with the number of times that this is announced. */
+      const announced = async (workspaceId: string, records: readonly Key[]): Promise<number> => {
+        await catalog.create('workspace', workspace({ id: workspaceId }));
+        for (const each of records) await catalog.create('key', each);
+        await catalog.remove('workspace', workspaceId, workspaceId);
+        // The list of workspaces and their content may lie on two shards, whose notices come in any order.
+        const [listed, content] = [workspace(), assistant(workspaceId)];
+        await catalog.create('workspace', listed);
+        await catalog.create('assistant', content);
+        const ends = new Set([listed.id, content.id]);
+        let changes = 0;
+        while (ends.size > 0) {
+          const notice = await watch.next();
+          if (notice.type !== 'changed' || ends.delete(notice.id)) continue;
+          if (notice.kind === 'workspace' && notice.id === workspaceId) changes++;
+        }
+        return changes - 1;
+      };
+      equal(await announced(scene.workspaceId, []), 1);
+      const other = ids.make('wks');
+      const times = await announced(other, [key(other)]);
+      ok(times === 1 || times === 2, `${times} times`);
       await watch.stop();
     },
   },

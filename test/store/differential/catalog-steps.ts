@@ -106,11 +106,20 @@ export const catalogSteps = {
     drawn.flag ? releaseCounts(known, drawn) : call('assistantBySlug', [chosen(slugs, drawn.which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 
-/** The first steps of every life: two workspaces with a key, an assistant and a webhook each. */
-export const furnished = (known: Known): Call[] =>
-  [0, 1].flatMap((which) => {
-    const workspaceId = known.workspaceId(which);
-    return (['workspace', 'key', 'assistant', 'webhook'] as const).map((kind) =>
-      call('create', [kind, known.record(kind, workspaceId, { pick: 0, which: which + 1, text: '' })]),
-    );
-  });
+const firstKinds = ['workspace', 'key', 'assistant', 'webhook'] as const;
+
+const furnish = (known: Known, workspaceId: string, which: number): Call[] =>
+  firstKinds.map((kind) => call('create', [kind, known.record(kind, workspaceId, { pick: 0, which, text: '' })]));
+
+/**
+ * The first steps of every life: two workspaces with a key, an assistant and a webhook each, and a third one that is
+ * removed: the steps that are drawn seldom remove any.
+ */
+export const furnished = (known: Known): Call[] => {
+  const removed = 'wks_2_0';
+  return [
+    ...furnish(known, removed, 0),
+    call('remove', ['workspace', removed, removed]),
+    ...[0, 1].flatMap((which) => furnish(known, known.workspaceId(which), which + 1)),
+  ];
+};

@@ -137,7 +137,10 @@ class Life {
     const answers: unknown[] = [];
     const notices: unknown[] = [];
     for (const { store } of this.#contenders) answers.push(await answerOf(call, store));
-    for (const each of this.#contenders) notices.push((await each.heard()).filter((notice) => this.#counts(notice)));
+    for (const each of this.#contenders) {
+      const heard = (await each.heard()).filter((notice) => this.#counts(notice));
+      notices.push(verb === 'catalog.remove' ? announcedOnce(heard) : heard);
+    }
     this.#alike('answers', answers);
     this.#alike('announces', notices);
     for (const each of call.late === undefined ? [call] : [call, call.late])
@@ -157,6 +160,13 @@ class Life {
     const said = [0, other].map((at) => `${this.#contenders[at]!.name} ${what}: ${inspect(found[at], { depth: 8 })}`);
     throw new Error(['The stores differ.', ...this.#told, ...said].join('\n'));
   }
+}
+
+/** The notices of a removal without the second one of a workspace, which a store may send (`Notice`). */
+function announcedOnce(notices: readonly Notice[]): readonly Notice[] {
+  const [first, second] = notices;
+  const isRepeated = first?.type === 'changed' && first.kind === 'workspace' && isDeepStrictEqual(first, second);
+  return isRepeated ? notices.toSpliced(1, 1) : notices;
 }
 
 /** A step that was refused with an error. */

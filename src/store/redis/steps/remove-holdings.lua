@@ -1,5 +1,5 @@
--- Removes one bounded batch of a removed workspace's rows, its API keys' rows first, and publishes the removal of
--- these keys.
+-- Removes one bounded batch of a removed workspace's rows, its records first. The batch that removes records publishes
+-- the workspace's removal again: a process may have read them since the first notice.
 -- KEYS: the workspace's root.
 -- ARGV: limit, channel, workspace_id.
 -- Answer: 1 when nothing is left, else 0.
@@ -12,9 +12,10 @@ local left = tonumber(limit)
 for _, key in ipairs(redis.call('ZRANGE', at('key', 'ids'), 0, -1)) do redis.call('UNLINK', at('budget', key), at('history', 'key', key)) end
 for _, assistant in ipairs(redis.call('ZRANGE', at('assistant', 'ids'), 0, -1)) do redis.call('UNLINK', at('history', 'assistant', assistant), at('release', assistant)) end
 for _, webhook in ipairs(redis.call('ZRANGE', at('webhook', 'ids'), 0, -1)) do unlink_deliveries(webhook) end
-for _, kind in ipairs({ 'key', 'assistant', 'assistant_version', 'assistant_test', 'test_run', 'test_result', 'credential', 'tool', 'webhook' }) do redis.call('UNLINK', at(kind), at(kind, 'ids')) end
+local records = 0
+for _, kind in ipairs({ 'key', 'assistant', 'assistant_version', 'assistant_test', 'test_run', 'test_result', 'credential', 'tool', 'webhook' }) do records = records + redis.call('UNLINK', at(kind), at(kind, 'ids')) end
 redis.call('UNLINK', at('aliases'), at('used'), at('memories'), at('memory-ends'), at('erasures'), at('wants'), at('deadline-fill'), at('deadlines'))
-publish(channel, { type = 'changed', kind = 'workspace', workspaceId = workspace_id, id = workspace_id })
+if records > 0 then publish(channel, { type = 'changed', kind = 'workspace', workspaceId = workspace_id, id = workspace_id }) end
 
 local sessions = redis.call('ZRANGE', at('sessions'), 0, left - 1)
 for _, session in ipairs(sessions) do remove_session(session) end
