@@ -166,6 +166,7 @@ export function wantedTurn(
     cause,
     historyTokensMax: answering.model.historyTokensMax,
     assistantVersion: answering.version?.number,
+    chosenBy: answering.version === undefined ? undefined : record,
     recalls: answering.release?.recalls,
     release: releaseBasis(answering),
     model: new AssistantModel(answering, session, services, sent),

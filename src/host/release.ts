@@ -143,6 +143,13 @@ export function versionOfNew({ id }: Pick<Assistant, 'id'>, release: Release, su
 /** The visitor's id, else the session's: a rollout gives all sessions of a visitor the same version. */
 export const rolloutSubject = ({ id, link }: Pick<Session, 'id' | 'link'>): string => link?.visitorId ?? id;
 
+/** The part of a session that its next turn's version follows from. */
+export type SessionRelease = Pick<Session, 'assistantVersion' | 'recalls'>;
+
+/** Whether a session has moved to another version, by another turn or process. */
+export const hasMoved = (before: SessionRelease, { assistantVersion, recalls }: SessionRelease): boolean =>
+  before.assistantVersion !== assistantVersion || before.recalls !== recalls;
+
 /** The number of the version that the session's next turn gets. `onVersion`: the version that it is on. */
 export function versionOfNextTurn(
   assistant: Pick<Assistant, 'id' | 'sessionPolicy'>,

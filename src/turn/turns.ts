@@ -25,6 +25,7 @@ import { TurnRunner } from './runner.ts';
 import { Histories } from './histories.ts';
 import { movedSession, sessionMoveOf, noteOpening } from '../actors/history.ts';
 import { leaseUntil } from './lease.ts';
+import { hasMoved, type SessionRelease } from '../host/release.ts';
 import { admission, linkOf, visitorSlot, type VisitorUse } from '../host/link-budget.ts';
 import { reservationOf, secondsToRenewal, tokenBudgetOf, type Reservation } from '../host/token-budget.ts';
 import type { Keys } from '../host/keys.ts';
@@ -72,6 +73,8 @@ export interface WantedTurn {
   readonly historyTokensMax?: number | null | undefined;
   /** The number of the assistant's version that answers; undefined for a trial. */
   readonly assistantVersion?: number | undefined;
+  /** What the session was when the version was chosen; left out for a trial and in a test. */
+  readonly chosenBy?: SessionRelease | undefined;
   /** Number of recalls of the assistant's sessions so far; undefined for none. */
   readonly recalls?: number | undefined;
   /** The release that gave it the version; undefined for a trial. */
@@ -94,7 +97,7 @@ interface RememberedTurn {
   readonly remembered: IdempotencyRecord;
 }
 
-/** The versions that people get have changed since the version of the turn was chosen. */
+/** The versions that people get, or the session's own, have changed since the version of the turn was chosen. */
 interface OutdatedTurn {
   readonly kind: 'outdated';
 }
@@ -271,6 +274,7 @@ export class Turns {
       const accepted = await this.#attendances.accept(actor, wanted, at);
       if (accepted !== 'assistant') return accepted;
     }
+    if (wanted.chosenBy !== undefined && hasMoved(wanted.chosenBy, actor.record)) return { kind: 'outdated' };
     const begunAt = clock.monotonic();
     const turnId = wanted.turnId ?? ids.make('turn');
     const { cause = nobody } = wanted;

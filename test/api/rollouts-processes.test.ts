@@ -43,6 +43,9 @@ t.test('rollouts over three processes', options, async (t) => {
   await t.test('turns of a retired candidate get the current version at once in every process', (t) =>
     moves(t, houses),
   );
+  await t.test('a session stays on the version that a recall gave it, also where a process has an old copy of it', (t) =>
+    staleCopy(t, houses),
+  );
   await t.test(`a rollout outlasts ${killsMax} killed processes`, (t) => kills(t, houses, open));
 });
 
@@ -139,6 +142,19 @@ async function moves(t: Test, houses: readonly House[]): Promise<void> {
     const said = await Promise.all(onSecond.map(({ id: session }, count) => reply(houses[count % 3]!, session)));
     t.same(new Set(said), new Set(['one']), 'with the first turn after the end');
   }
+}
+
+async function staleCopy(t: Test, [first, second]: readonly House[]): Promise<void> {
+  const id = await twoVersions(first!, 'text=two,tokens=1');
+  const { id: session } = await first!.session(id);
+  t.equal(await reply(first!, session), 'one');
+  await post(first!, id, 'rollback', { version: 2 });
+  await post(first!, id, 'recall');
+  t.equal(await reply(second!, session), 'two', 'the recall moves it in the second process');
+  await first!.revise(id, { model: { provider: 'synthetic', name: 'text=three,tokens=1' } });
+  // The first process still has the session on version 1, before the recall, by which its next turn would be on version 3.
+  t.equal(await reply(first!, session), 'two', 'the first process decides again by the stored session');
+  t.equal((await sessionOf(second!, session)).assistant_version, 2);
 }
 
 /** Kills a process while all create sessions, hold turns and change the percent; another one takes its place. */
