@@ -19,7 +19,7 @@ interface Example {
 const wholeNumber = (least: number): string => `is invalid. It must be a whole number from ${least} to 999999999`;
 const unknown = "unknown option '--nonsense'. The options are";
 const promises =
-  'It must be all, one of P1, P2, P3, P4, P5, P6, P7, P9, P10, P11, P12, P17, P24, P25, T1, T2, T3, R4, T4, V1, V3, C1, C2, C3, C4, C5, W1, D2, D3, D4, A3, or an experiment that --list tells';
+  'It must be all, one of P1, P2, P3, P4, P5, P6, P7, P9, P10, P11, P12, P17, P24, P25, T1, T2, T3, R4, T4, V1, V3, C1, C2, C3, C4, C5, W1, D1, D2, D3, D4, A1, A3, or an experiment that --list tells';
 
 const commands: Readonly<Record<string, Example>> = {
   'npm test': {

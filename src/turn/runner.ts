@@ -95,8 +95,14 @@ export class TurnRunner implements SlotListItem, LeaseEvents, TurnInFlight, Writ
     this.#rounds = new ModelRounds(this, this.log, parts);
     this.#writer = new Writer(this.log, this, (position, text) => parts.steps.append(position, text), parts);
     this.#endSteps = new TurnEndSteps({
-      ...{ machine: this.machine, log: this.log, parts, rounds: this.#rounds, writer: this.#writer },
-      ...{ events: this.#events, cause, time: this.#time },
+      machine: this.machine,
+      log: this.log,
+      parts,
+      rounds: this.#rounds,
+      writer: this.#writer,
+      events: this.#events,
+      cause,
+      time: this.#time,
       send: (event, error) => this.#send(event, error),
     });
     parts.steps.open(this);

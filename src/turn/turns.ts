@@ -73,7 +73,7 @@ export interface WantedTurn {
   readonly historyTokensMax?: number | null | undefined;
   /** The number of the assistant's version that answers; undefined for a trial. */
   readonly assistantVersion?: number | undefined;
-  /** What the session was when the version was chosen; left out for a trial and in a test. */
+  /** The session by which the version was chosen; left out for a trial and in a test. */
   readonly chosenBy?: SessionRelease | undefined;
   /** Number of recalls of the assistant's sessions so far; undefined for none. */
   readonly recalls?: number | undefined;

@@ -43,8 +43,9 @@ t.test('rollouts over three processes', options, async (t) => {
   await t.test('turns of a retired candidate get the current version at once in every process', (t) =>
     moves(t, houses),
   );
-  await t.test('a session stays on the version that a recall gave it, also where a process has an old copy of it', (t) =>
-    staleCopy(t, houses),
+  await t.test(
+    'a session stays on the version that a recall gave it, also where a process has an old copy of it',
+    (t) => staleCopy(t, houses),
   );
   await t.test(`a rollout outlasts ${killsMax} killed processes`, (t) => kills(t, houses, open));
 });

@@ -6,6 +6,7 @@ import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { faintTexts, overflow } from '../../browser.ts';
 import type { House } from '../../api/house.ts';
+import { begin, end, operate } from '../../api/talk.ts';
 import { findings, settled, turnTo, type Console, type Furnished } from './console.ts';
 
 export async function everyPage(t: Test, console: Console, full: Furnished): Promise<void> {
@@ -145,9 +146,13 @@ async function withTests(house: House, assistant: string) {
     repeat: 2,
   };
   const test: string = (await house.console(`${path}/tests`, { body })).json.id;
+  // A replay needs a conversation that has ended.
+  const { id, stream } = await begin(house, assistant);
+  await stream.rest();
+  await end(house, id);
   const runs: string[] = [];
   for (const plan of [{}, { replay: { sessions: 3 } }])
-    runs.push((await house.console(`${path}/test-runs`, { body: { version: 'draft', ...plan } })).json.id);
+    runs.push((await operate(house, 'POST', `${path}/test-runs`, { version: 'draft', ...plan })).id);
   return { test, runs };
 }
 

@@ -28,16 +28,14 @@ const isBlank = (line: string): boolean => line.trim() === '';
 const startsBlock = (line: string): boolean =>
   fence.test(line) || heading.test(line) || rule.test(line) || quote.test(line) || item.test(line);
 
-/** Lines after the last one are blank. */
-const lineAt = (lines: readonly string[], at: number): string => lines[at] ?? '';
-
 export const blocksOf = (text: string): Block[] =>
   read(text.replaceAll('\r\n', '\n').replaceAll('\0', '\ufffd').split('\n'), 0);
 
 function read(lines: readonly string[], depth: number): Block[] {
   const blocks: Block[] = [];
   for (let at = 0; at < lines.length;) {
-    if (isBlank(lineAt(lines, at))) at++;
+    const line = lines[at]!;
+    if (isBlank(line)) at++;
     else {
       const [block, next] = blockAt(lines, at, depth);
       blocks.push(block);
@@ -50,7 +48,7 @@ function read(lines: readonly string[], depth: number): Block[] {
 type Found = readonly [Block, number];
 
 function blockAt(lines: readonly string[], at: number, depth: number): Found {
-  const line = lineAt(lines, at);
+  const line = lines[at]!;
   const level = heading.exec(line)?.[1]!.length;
   if (fence.test(line)) return code(lines, at);
   if (level !== undefined)
@@ -58,7 +56,7 @@ function blockAt(lines: readonly string[], at: number, depth: number): Found {
   if (rule.test(line)) return [{ kind: 'rule' }, at + 1];
   if (depth < depthMax && quote.test(line)) return quoted(lines, at, depth);
   if (depth < depthMax && item.test(line)) return list(lines, at, depth);
-  return line.includes('|') && delimiters.test(lineAt(lines, at + 1)) ? table(lines, at) : paragraph(lines, at);
+  return line.includes('|') && delimiters.test(lines[at + 1] ?? '') ? table(lines, at) : paragraph(lines, at);
 }
 
 /** A heading may end in signs as it begins. */
@@ -70,11 +68,11 @@ function withoutClosing(text: string): string {
 
 /** Code without an end goes to the end: it may be on its way. */
 function code(lines: readonly string[], at: number): Found {
-  const mark = fence.exec(lineAt(lines, at))![1]!;
-  const indent = lineAt(lines, at).indexOf(mark);
+  const mark = fence.exec(lines[at]!)![1]!;
+  const indent = lines[at]!.indexOf(mark);
   let end = at + 1;
   // A longer run of the same sign closes as well.
-  while (end < lines.length && !fenceEnd.exec(lineAt(lines, end))?.[1]!.startsWith(mark)) end++;
+  while (end < lines.length && !fenceEnd.exec(lines[end]!)?.[1]!.startsWith(mark)) end++;
   return [
     {
       kind: 'code',
@@ -92,7 +90,7 @@ const outdented = (line: string, width: number): string => line.slice(Math.min(w
 
 function quoted(lines: readonly string[], at: number, depth: number): Found {
   let end = at;
-  while (end < lines.length && quote.test(lineAt(lines, end))) end++;
+  while (end < lines.length && quote.test(lines[end]!)) end++;
   return [
     {
       kind: 'quote',
@@ -108,19 +106,19 @@ function quoted(lines: readonly string[], at: number, depth: number): Found {
 const kindOf = (marker: string): string => (marker.length === 1 ? marker : marker.at(-1)!);
 
 function list(lines: readonly string[], at: number, depth: number): Found {
-  const first = item.exec(lineAt(lines, at))![2]!;
+  const first = item.exec(lines[at]!)![2]!;
   const items: Block[][] = [];
   while (at < lines.length) {
-    const found = item.exec(lineAt(lines, at));
-    if (found === null || kindOf(found[2]!) !== kindOf(first) || rule.test(lineAt(lines, at))) break;
+    const found = item.exec(lines[at]!);
+    if (found === null || kindOf(found[2]!) !== kindOf(first) || rule.test(lines[at]!)) break;
     const width = found[0].length;
-    const own = [lineAt(lines, at).slice(width)];
+    const own = [lines[at]!.slice(width)];
     let end = at + 1;
-    while (end < lines.length && isInside(lines, end)) own.push(outdented(lineAt(lines, end++), width));
+    while (end < lines.length && isInside(lines, end)) own.push(outdented(lines[end++]!, width));
     items.push(read(own, depth + 1));
     at = end;
-    while (end < lines.length && isBlank(lineAt(lines, end))) end++;
-    if (item.test(lineAt(lines, end))) at = end;
+    while (end < lines.length && isBlank(lines[end]!)) end++;
+    if (item.test(lines[end] ?? '')) at = end;
   }
   return [{ kind: 'list', start: first.length > 1 ? Number(first.slice(0, -1)) : null, items }, at];
 }
@@ -130,9 +128,9 @@ function list(lines: readonly string[], at: number, depth: number): Found {
  * needed.
  */
 function isInside(lines: readonly string[], at: number): boolean {
-  const line = lineAt(lines, at);
-  if (isBlank(line)) return /^(?: {2}|\t)/.test(lineAt(lines, at + 1));
-  return /^(?: {2}|\t)/.test(line) || (!isBlank(lineAt(lines, at - 1)) && !startsBlock(line));
+  const line = lines[at]!;
+  if (isBlank(line)) return /^(?: {2}|\t)/.test(lines[at + 1] ?? '');
+  return /^(?: {2}|\t)/.test(line) || (!isBlank(lines[at - 1]!) && !startsBlock(line));
 }
 
 const cellsOf = (line: string): string[] =>
@@ -143,13 +141,12 @@ const cellsOf = (line: string): string[] =>
     .map((cell) => cell.trim().replaceAll('\\|', '|'));
 
 function table(lines: readonly string[], at: number): Found {
-  const ends = cellsOf(lineAt(lines, at + 1)).map((cell) =>
+  const ends = cellsOf(lines[at + 1]!).map((cell) =>
     cell.endsWith(':') ? (cell.startsWith(':') ? 'center' : 'right') : 'left',
   );
-  const rows = [cellsOf(lineAt(lines, at))];
+  const rows = [cellsOf(lines[at]!)];
   let end = at + 2;
-  while (end < lines.length && !isBlank(lineAt(lines, end)) && !startsBlock(lineAt(lines, end)))
-    rows.push(cellsOf(lineAt(lines, end++)));
+  while (end < lines.length && !isBlank(lines[end]!) && !startsBlock(lines[end]!)) rows.push(cellsOf(lines[end++]!));
   return [{ kind: 'table', ends, rows }, end];
 }
 
@@ -157,9 +154,9 @@ function paragraph(lines: readonly string[], at: number): Found {
   let end = at + 1;
   while (
     end < lines.length &&
-    !isBlank(lineAt(lines, end)) &&
-    !startsBlock(lineAt(lines, end)) &&
-    !(lineAt(lines, end).includes('|') && delimiters.test(lineAt(lines, end + 1)))
+    !isBlank(lines[end]!) &&
+    !startsBlock(lines[end]!) &&
+    !(lines[end]!.includes('|') && delimiters.test(lines[end + 1] ?? ''))
   )
     end++;
   return [
