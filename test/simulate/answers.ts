@@ -32,6 +32,7 @@ export class Answers {
   readonly wrong: string[] = [];
   /** The store as it is, and as it was before each failover; an answer may rely on any of them. */
   readonly #states: readonly State[];
+  readonly #oracle: Oracle;
   readonly #forgets: boolean;
   readonly #alone: boolean;
   /** Takes of the budgets that no answer has shown yet, by key and the values that they would show. */
@@ -51,6 +52,7 @@ export class Answers {
     const forgets = mode === 'failover';
     this.#alone = mode === 'embedded';
     this.#states = [oracle.state, ...oracle.forgotten];
+    this.#oracle = oracle;
     this.#forgets = forgets;
     for (const { keyId, taken } of oracle.takes) this.#count(`${keyId} ${taken.remaining} ${taken.resetAt}`, 1);
     for (const asked of history.asked) this.#learn(asked);
@@ -207,7 +209,7 @@ export class Answers {
 
   #aborted(asked: Asked): void {
     const { id, status } = asked.json;
-    if (status !== 'streaming' && !this.#versions(id).some(({ turn }) => turn.status === status))
+    if (status !== 'streaming' && !this.#oracle.versions(id).some(({ turn }) => turn.status === status))
       this.#fault(asked, 'presence', `was told ${status}, which ${id} is not`);
   }
 
@@ -216,19 +218,13 @@ export class Answers {
     for (const { turn_id: turnId, role, content } of asked.json.data) {
       if (role !== 'assistant' || turnId === null) continue;
       const length = codePoints(content);
-      if (!this.#versions(turnId).some(({ text }) => between(text, 0, length) === content))
+      if (!this.#oracle.versions(turnId).some(({ text }) => between(text, 0, length) === content))
         this.#fault(asked, 'prefix', `${turnId} never said ${JSON.stringify(content)}`);
       const seen = (this.#seen.get(turnId) ?? []).filter(({ atMs }) => atMs < asked.sentMs);
       const most = Math.max(0, ...seen.map(({ position }) => position));
       if (!this.#forgets && length < most)
         this.#fault(asked, 'prefix', `${turnId} has ${length} characters of ${most} that were seen`);
     }
-  }
-
-  #versions(turnId: string): TurnState[] {
-    return this.#states.flatMap(({ turns, withdrawn }) =>
-      [turns.get(turnId) ?? [], withdrawn.get(turnId) ?? []].flat(),
-    );
   }
 
   #streamOf(asked: Asked, stream: Stream): void {
@@ -265,7 +261,7 @@ export class Answers {
   }
 
   #stream(asked: Asked, { turnId, cursor, events, over }: Stream): void {
-    const versions = this.#versions(turnId);
+    const versions = this.#oracle.versions(turnId);
     let position = cursor ?? 0;
     let seen = '';
     for (const [index, { event, id, data }] of events.entries()) {

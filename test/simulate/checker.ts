@@ -202,32 +202,42 @@ async function checkUsage({ sessions, turns }: State, store: Store, workspaceId:
 
 /**
  * A call of the model: its turn's prompt, the messages before that turn, and all that the turn would have said up to
- * then.
+ * then. A turn that answers tool calls continues after their results, or after the messages for a person that followed
+ * them.
  */
 export function understood(
   oracle: Oracle,
-  { messages, text }: Said,
+  { messages, text }: Pick<Said, 'messages' | 'text'>,
 ): { prompt: string; before: readonly ModelMessage[]; text: string } {
   const asked = messages.findLastIndex(({ role }) => role === 'user');
-  let from = asked + 1;
-  let prompt = messages[asked]?.content ?? '';
-  // A turn that answers tool calls continues after their results.
-  for (let at = from; at < messages.length; at++) {
-    const message = messages[at]!;
-    const answered =
-      message.role === 'tool'
-        ? []
-        : (message.calls ?? []).map(({ id }) => id).filter((id) => oracle.calls.answering.has(id));
-    if (answered.length === 0) continue;
-    prompt = answeringOf(answered);
-    from = messages.findIndex(({ role }, index) => index > at && role !== 'tool');
-    if (from < 0) from = messages.length;
-  }
+  const at = messages.findLastIndex((message) => answeredIn(oracle, message).length > 0);
+  const answered = at < 0 ? [] : answeredIn(oracle, messages[at]!);
+  const next = at < 0 ? 0 : messages.findIndex(({ role }, index) => index > at && role !== 'tool');
+  const from = Math.max(asked + 1, next < 0 ? messages.length : next);
+  const isAnswer = at > asked || isBefore(oracle, answered, messages.slice(0, from));
   const rounds = messages
     .slice(from)
     .filter(({ role }) => role === 'assistant')
     .map(({ content }) => content);
-  return { prompt, before: messages.slice(0, from === asked + 1 ? asked : from), text: rounds.join('') + text };
+  return {
+    prompt: isAnswer ? answeringOf(answered) : (messages[asked]?.content ?? ''),
+    before: messages.slice(0, isAnswer ? from : asked),
+    text: rounds.join('') + text,
+  };
+}
+
+/** The calls of a message that a turn has answered. */
+const answeredIn = ({ calls }: Oracle, message: ModelMessage): string[] =>
+  message.role === 'tool' ? [] : (message.calls ?? []).map(({ id }) => id).filter((id) => calls.answering.has(id));
+
+/** Whether these are all the messages before a turn that answers these calls. */
+function isBefore(oracle: Oracle, answered: readonly string[], messages: readonly ModelMessage[]): boolean {
+  const prompt = answeringOf(answered);
+  const sent = joined(messages);
+  return answered
+    .flatMap((id) => oracle.calls.answering.get(id)!)
+    .flatMap((turnId) => oracle.versions(turnId))
+    .some((turn) => turn.prompt === prompt && isDeepStrictEqual(turn.before, sent));
 }
 
 /**

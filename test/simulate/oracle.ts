@@ -131,6 +131,13 @@ export class Oracle {
     this.#alone = alone;
   }
 
+  /** A turn as the run ended, and as it was in each state that a failover has undone. */
+  versions(turnId: string): TurnState[] {
+    return [this.state, ...this.forgotten].flatMap(({ turns, withdrawn }) =>
+      [turns.get(turnId) ?? [], withdrawn.get(turnId) ?? []].flat(),
+    );
+  }
+
   hear(entry: Entry): void {
     this.calls.at(this.state, this.#heard++, entry);
     if (entry.type === 'snapshot') this.#snapshots[entry.id] = copyOf(this.state);
