@@ -74,6 +74,19 @@ t.test('what the caller has run, and what was approved, is not cut in the turn t
   t.same(lengths(), [2000, 2000, 2000]);
 });
 
+t.test('what the caller has run is not cut after its visitor asked for a person', async (t) => {
+  const house = await openWorkspace();
+  const ids = [await newTool(house, { kind: 'client', functions: [{ name: 'mine' }] })];
+  const { assistant, lengths } = await calling(t, house, ['mine'], { tool_ids: ids, desk: { enabled: true } });
+  const { id } = await house.session(assistant.id);
+  const chat = (body: object) => house.ask(`/sessions/${id}/chat`, { key: house.key, body });
+  await chat({ message: 'Go' });
+  const waiting = await house.ask(`/sessions/${id}/ask`, { key: house.key, body: {} });
+  t.equal(waiting.json.attendance.state, 'waiting');
+  await chat({ tool_results: [{ call_id: waiting.json.pending_tool_calls[0].call_id, output: long }] });
+  t.same(lengths(), [5000]);
+});
+
 const functionOf = (name: string) => ({ name, parameters: { type: 'object', properties: {} } });
 
 t.test('in a conversation of chat completions the results alone are enough', async (t) => {

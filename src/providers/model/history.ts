@@ -11,6 +11,8 @@ import type { ModelToolCall, ModelMessage, SaidMessage, ToolOffer } from '../mod
 export interface PastMessage {
   readonly role: 'user' | 'assistant' | 'person' | 'notice';
   readonly content: string;
+  /** Null for a message that belongs to no turn, such as one that was accepted for a person. */
+  readonly turnId?: string | null;
   readonly toolCalls?: readonly PastToolCall[];
   /** The person of the desk who wrote it. */
   readonly by?: { readonly name: string };
@@ -117,10 +119,15 @@ const counted = (message: ModelMessage, before: ModelMessage | undefined): numbe
  * A conversation as its model is sent it: each call of a tool is followed by exactly one result (contract 13); messages of
  * people are the assistant's, each after the name, and notices are not sent (contract 23).
  */
-export const modelMessages = (conversation: readonly PastMessage[]): readonly ModelMessage[] =>
-  conversation.every(isPlain)
-    ? conversation
-    : conversation.flatMap((message, index) => messagesOf(message, index === conversation.length - 1));
+export function modelMessages(conversation: readonly PastMessage[]): readonly ModelMessage[] {
+  if (conversation.every(isPlain)) return conversation;
+  const last = conversation.findLastIndex(isOfTurn);
+  return conversation.flatMap((message, index) => messagesOf(message, index === last));
+}
+
+/** Messages for a person and notices may come between a reply with pending calls and the turn that answers them. */
+const isOfTurn = ({ role, turnId }: PastMessage): boolean =>
+  role === 'assistant' || (role === 'user' && turnId !== null);
 
 const isPlain = (message: PastMessage): message is SaidMessage =>
   message.toolCalls === undefined && (message.role === 'user' || message.role === 'assistant');
@@ -170,7 +177,7 @@ export const modelToolCall = ({
 
 /**
  * The rounds of a reply, each with its tool calls and their results. Results of earlier turns are shortened; `isLast`:
- * the reply waited for its results, which belong to this turn.
+ * no turn follows the reply, so the results that it waited for belong to this turn.
  */
 function roundsOf(
   { role, content, toolCalls }: SaidMessage & { readonly toolCalls: readonly PastToolCall[] },

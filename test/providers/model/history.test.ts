@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { alternating, cutHistory, withPromptInside } from '../../../src/providers/model/history.ts';
+import { alternating, cutHistory, modelMessages, withPromptInside } from '../../../src/providers/model/history.ts';
 import { estimateInputTokens, estimateTokens } from '../../../src/providers/model.ts';
 import type { ModelMessage } from '../../../src/providers/model.ts';
 
@@ -45,6 +45,25 @@ t.test('messages without text are dropped, and none of them is missed', async (t
     leftOut: 0,
   });
   t.same(cut([], 100), []);
+});
+
+t.test('the results that a turn answers with are sent in full after messages for a person', async (t) => {
+  const output = 'x'.repeat(5000);
+  const call = { id: 'call_1', name: 'mine', round: 0, position: 0, arguments: {}, error: null, output };
+  const reply = {
+    role: 'assistant',
+    content: '',
+    turnId: 'turn_1',
+    toolCalls: [{ ...call, status: 'completed', wants: 'result' }],
+  } as const;
+  const accepted = { role: 'user', content: 'Is anybody there?', turnId: null } as const;
+  const notice = { role: 'notice', content: 'Nobody is free.', turnId: null } as const;
+  const lengthIn = (later: Parameters<typeof modelMessages>[0]) =>
+    modelMessages([reply, ...later]).find(({ role }) => role === 'tool')!.content.length;
+  t.equal(lengthIn([]), 5000);
+  t.equal(lengthIn([notice, accepted, notice]), 5000);
+  t.equal(lengthIn([accepted, { ...accepted, turnId: 'turn_2' }]), 2000, 'and shortened in the next turn');
+  t.equal(lengthIn([{ role: 'user', content: 'Next' }]), 2000);
 });
 
 t.test('an estimate counts Latin by four, other alphabets by two and the rest by one', async (t) => {
