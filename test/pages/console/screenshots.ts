@@ -19,6 +19,7 @@ import { deskPictures } from './desk-pictures.ts';
 import { takeLanePicture } from './lane-picture.ts';
 import { take, type Picture } from './picture.ts';
 import { takeReplayPicture } from './replays.ts';
+import { teamPictures } from './team-pictures.ts';
 import { newTool, openTool } from './tools.ts';
 import { takeTurnPicture } from './turn-pictures.ts';
 
@@ -134,6 +135,7 @@ for (const picture of [
   ...picturesOf(console.house.workspaceId, furnished),
   ...(await toolPictures(owner, console.house)),
   ...deskPictures(console.house.workspaceId),
+  ...(await teamPictures(owner, console.house)),
 ]) {
   if (!isWanted(picture.name)) continue;
   const complaints = await take(console, picture, `${folder}${picture.name}.png`);
