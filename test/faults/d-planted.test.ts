@@ -62,10 +62,6 @@ const ofCalls: Readonly<Record<string, Fault>> = {
     change: [/if \((chat\w*)\.isEarly\) throw/, 'if ($1.isEarly !== void 0) throw'],
     wrong: /in the transcript 0 times|a failure/,
   },
-  '[D2] words without a turn that are lost with the call': {
-    change: [/if \(reason\w* === "person"\) (this\.#starter\.handOver\(\))/, 'if (false) $1'],
-    wrong: /in the transcript 0 times/,
-  },
 };
 
 const experiments: readonly (readonly [Readonly<Record<string, Fault>>, (command: string) => Experiment])[] = [
