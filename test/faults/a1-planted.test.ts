@@ -2,7 +2,7 @@
 import t from 'tap';
 import { changedProgram, type Change } from '../secrets/changed-program.ts';
 import { rolloutExperiment } from './a1-rollouts.ts';
-import { repeat } from './run.ts';
+import { findsFault } from './planted.ts';
 
 /** Repetitions within which a fault must have been found: each kills one process. */
 const timesMax = 12;
@@ -37,12 +37,5 @@ const faults: Readonly<Record<string, Fault>> = {
 for (const [what, { change, wrong }] of Object.entries(faults))
   t.test(`${what} is found [A1]`, async (t) => {
     const experiment = rolloutExperiment({ command: await changedProgram(t, change) });
-    const found: string[] = [];
-    for (let seed = 1; seed <= timesMax && !found.some((one) => wrong.test(one)); seed++)
-      for (const trial of (await repeat(experiment, 'lmdb', { times: 1, seed, strict: false })).failed)
-        found.push(...trial.wrong);
-    t.ok(
-      found.some((one) => wrong.test(one)),
-      JSON.stringify(found),
-    );
+    await findsFault(t, experiment, wrong, timesMax);
   });

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { patient } from '../run/speed.mjs';
 import { changedProgram, type Change } from '../secrets/changed-program.ts';
-import { repeat } from './run.ts';
+import { findsFault } from './planted.ts';
 import { eventExperiment } from './w1-events.ts';
 
 /** Repetitions within which a fault must have been found: each kills one process. */
@@ -40,12 +40,5 @@ const faults: Readonly<Record<string, Fault>> = {
 for (const [what, { change, wrong }] of Object.entries(faults))
   t.test(`${what} is found [W1]`, async (t) => {
     const experiment = eventExperiment({ command: await changedProgram(t, change), waitMs });
-    const found: string[] = [];
-    for (let seed = 1; seed <= timesMax && !found.some((one) => wrong.test(one)); seed++)
-      for (const trial of (await repeat(experiment, 'lmdb', { times: 1, seed, strict: false })).failed)
-        found.push(...trial.wrong);
-    t.ok(
-      found.some((one) => wrong.test(one)),
-      JSON.stringify(found),
-    );
+    await findsFault(t, experiment, wrong, timesMax);
   });
