@@ -23,16 +23,18 @@ export const decimal =
     return number;
   };
 
+const versionPattern = /^[1-9]\d{0,8}$/;
+
 /** Reads the number of a version. */
 export function versionNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a version.');
+  if (!versionPattern.test(text)) throw new InvalidArgumentError('It must be the number of a version.');
   return Number(text);
 }
 
 /** Reads the number of a version, or `draft`. */
 export function versionOrDraft(text: string): number | 'draft' {
   if (text === 'draft') return text;
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be the number of a version, or draft.');
+  if (!versionPattern.test(text)) throw new InvalidArgumentError('It must be the number of a version, or draft.');
   return Number(text);
 }
 

@@ -186,7 +186,7 @@ async function credentials(t: Test, house: House): Promise<void> {
     refusals.unavailable,
     'an assistant without its credential',
   );
-  t.same((await house.ask(`/sessions/${session.id}/transcript`)).json.data, [], 'of which nothing stays');
+  t.same((await house.ask(`/sessions/${session.id}/transcript`)).json.data, [], 'and nothing of it stays');
 
   const bad: [object, Refusal][] = [
     [{ ...body, kind: 'other' }, wrong('kind')],

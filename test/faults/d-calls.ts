@@ -1,6 +1,7 @@
 /**
  * D1 in calls: a person takes the session at a random moment of a spoken turn, in the call's process or in another.
- * Nothing of the assistant is stored, heard or called afterwards, and each word that the call has taken is stored once.
+ * Checks that nothing of the assistant is stored, heard or called afterwards, and that each word that the call has taken
+ * is stored once.
  */
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';

@@ -232,7 +232,7 @@ const rejects: Readonly<Record<string, readonly string[]>> = {
   ],
   'the calls of a turn are read with its text, each replaced by its result, and end with the turn in its message': [
     'calls that any process may store',
-    'calls of which the last is lost',
+    'calls whose last one is lost',
     'results that are not stored',
     'a result that a late step takes back',
   ],

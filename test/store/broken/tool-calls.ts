@@ -15,7 +15,7 @@ export const brokenToolCalls: BrokenStores = {
     const known = fences(store);
     return { ...known, stepTurn: (step) => store.turns.step({ ...step, fence: known.of(step) ?? step.fence }) };
   },
-  'calls of which the last is lost': (store) => ({
+  'calls whose last one is lost': (store) => ({
     stepTurn: (step) =>
       store.turns.step({ ...step, calls: step.calls.length > 1 ? step.calls.slice(0, -1) : step.calls }),
   }),
