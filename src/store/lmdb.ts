@@ -16,13 +16,14 @@ import { randomIds, type Ids } from '../base/ids.ts';
 import type { Store } from './store.ts';
 import { StoreInUse, StoreUnavailable } from './store.ts';
 import { EmbeddedStore } from './embedded.ts';
-import { AppendedBytes, applyChange, type Row, type Write } from './engine.ts';
+import { AppendedBytes, applyChange, type Change, type Row, type Write } from './engine.ts';
 import { JournaledEngine, withFile, type Base } from './journal.ts';
 import { unopened } from './journal/replay.ts';
 import { dataFile, keepPrivate, lockFile } from './lmdb/files.ts';
 import { checkHeader } from './lmdb/header.ts';
 import { isOf, livingOwner, ownerKey, thisProcess, type Owner } from './lmdb/owner.ts';
 import { FolderOwnership, type OwnershipOptions } from './lmdb/ownership.ts';
+import { bytesNeeded, checkRoom } from './lmdb/room.ts';
 import { rangeRows } from './lmdb/rows.ts';
 
 export interface LmdbOptions {
@@ -127,6 +128,7 @@ export class LmdbEngine implements Base {
         eventTurnBatching: false,
         overlappingSync: true,
       });
+      checkRoom(this.#folder, bytesNeeded([[ownerKey, Buffer.alloc(0)]]));
       holder = claim(database, this.#ownership.id);
     } catch (error) {
       void database?.close();
@@ -141,6 +143,7 @@ export class LmdbEngine implements Base {
     const database = this.#database;
     this.#opened = null;
     try {
+      checkRoom(this.#folder, bytesNeeded([[ownerKey, null]]));
       database.transactionSync(() => isOf(database.get(ownerKey), this.#ownership.id) && database.removeSync(ownerKey));
     } catch {
       // The row stays on a full disk; it becomes void when this process ends.
@@ -179,12 +182,12 @@ export class LmdbEngine implements Base {
   async write(rows: Iterable<Write>): Promise<void> {
     this.verify();
     const database = this.#database;
+    const states = Array.from(rows, ([key, change]) => [key, this.#stateAfter(key, change)] as const);
+    checkRoom(this.#folder, bytesNeeded(states));
     const inner = new Set<Promise<boolean>>();
     const done = database.batch(() => {
-      for (const [key, change] of rows) {
-        const value = change instanceof AppendedBytes ? applyChange(database.get(key), change) : change;
+      for (const [key, value] of states)
         inner.add(value === null ? database.remove(key) : database.put(key, value as Buffer));
-      }
     });
     // The batch reports the result; the promises of its rows would only repeat it.
     for (const promise of inner) promise.then(undefined, () => {});
@@ -194,6 +197,10 @@ export class LmdbEngine implements Base {
       // lmdb rejects with a promise of the cause; without a handler, that promise would end the process.
       throw await reasonOf(error as { commitError?: Promise<unknown> });
     }
+  }
+
+  #stateAfter(key: string, change: Change): Uint8Array | null {
+    return change instanceof AppendedBytes ? applyChange(this.#database.get(key), change) : change;
   }
 
   async awaitFlush(): Promise<void> {
