@@ -14,6 +14,9 @@ import type { TurnFinisher } from './turn-finisher.ts';
 /** Milliseconds between two requests for a slot of the workspace. */
 const callSlotMs = 250;
 
+/** Refusals of an early request that the person's end does not change. */
+const lasting: ReadonlySet<TurnRefusal['refusal']> = new Set(['busy', 'over', 'barred']);
+
 export interface TurnStarterOptions {
   readonly port: Pick<CallPort, 'services' | 'session' | 'principal' | 'requestId' | 'span' | 'now' | 'send' | 'tell'>;
   readonly speech: SpeechInput;
@@ -162,14 +165,14 @@ export class TurnStarter {
   }
 
   #refused(reply: Reply, { refusal, code, seconds }: TurnRefusal): void {
-    // Nobody answers the words now: once the person has finished, they are stored for a person of the desk.
-    if (!reply.isOpen || (refusal === 'taken' && reply.context.early)) return;
+    // The call asks again once the person has finished: a slot may be free by then, or a person have the session.
+    if (!reply.isOpen || (reply.context.early && !lasting.has(refusal))) return;
     const { speech, finisher, port } = this.#options;
     const { typed } = reply;
     const at = this.#now;
     this.waitSeconds = seconds;
     if (refusal === 'limited') reply.giveWords();
-    if (refusal === 'full' && !reply.context.early) return port.send({ type: 'full', at });
+    if (refusal === 'full') return port.send({ type: 'full', at });
     // A message is refused while the session answers a chat, and the words before it wait.
     if (refusal === 'busy' && typed !== null) {
       speech.untype();
