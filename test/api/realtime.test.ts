@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
+import { patient } from '../run/speed.mjs';
 import { clipOf } from './caller.ts';
 import { edge, openHouse, type House } from './house.ts';
 import { until } from './talk.ts';
@@ -24,6 +25,9 @@ t.test(edge, async (t) => {
   await t.test('a greeting that is cut is over', (t) => greeted(t, house));
   await t.test('what is not taken is an error, and the call goes on', (t) => refused(t, house));
   await t.test('[D2] words that wait for a person get an empty response', (t) => waits(t, house));
+  await t.test('[D2] words without a response are stored for the person who takes the session', (t) =>
+    handedOver(t, house),
+  );
   await t.test('who may open it, and on what', (t) => admitted(t, house));
 });
 
@@ -225,6 +229,28 @@ async function waits(t: Test, house: House): Promise<void> {
   ]);
 }
 const told = ['response.created', 'response.done'];
+
+/** The client never asks for a response, so the words can only be stored by the end of the call. */
+async function handedOver(t: Test, house: House): Promise<void> {
+  const { id } = await house.assistant(speaking({ texts: 'hello_there' }));
+  const session = await house.session(id);
+  const client = new Client(`${urlOf(house, id)}&session_id=${session.id}`, house.key);
+  const closed = once(client.socket, 'close');
+  await client.until('session.created');
+  client.send({ type: 'session.update', session: { audio: { input: { turn_detection: null } } } });
+  client.say(await clipOf(house));
+  client.send({ type: 'input_audio_buffer.commit' });
+  await client.until('conversation.item.input_audio_transcription.completed');
+  const take = `/workspaces/${house.workspaceId}/sessions/${session.id}/take`;
+  t.equal((await house.console(take, { method: 'POST' })).status, 200);
+  t.equal((await closed)[0], 1000);
+  const stored = await until(async () => {
+    const messages = await transcript(house, session.id);
+    return messages.some(({ role }) => role === 'user') ? messages : null;
+  }, patient(10));
+  t.match(stored, [{ role: 'user', content: 'hello there', voice: { audio_ms: Number }, turn_id: null }]);
+  t.same(client.told(/^error/), []);
+}
 
 async function typed(t: Test, house: House): Promise<void> {
   const { client, session } = await opened(t, house, { model: 'tokens=3' });
