@@ -30,13 +30,15 @@ export async function createOnVersion(
 ): Promise<{ session: Session; replayed: boolean }> {
   const id = host.sessions.newId();
   for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
-    const answering = await host.versions.ofNew(assistant.record, visitorId ?? id);
-    const creating = host.sessions.create(await wanted(answering), versionOfNewSession(answering), id);
-    const made = await creating.catch((error: unknown) => {
-      if (error instanceof ReleaseMoved) return null;
-      throw error;
-    });
-    if (made !== null) return made;
+    const found = host.versions.ofNew(assistant.record, visitorId ?? id);
+    const answering = found instanceof Promise ? await found : found;
+    const asked = wanted(answering);
+    const session = asked instanceof Promise ? await asked : asked;
+    try {
+      return await host.sessions.create(session, versionOfNewSession(answering), id);
+    } catch (error) {
+      if (!(error instanceof ReleaseMoved)) throw error;
+    }
     await host.assistants.refresh(assistant);
   }
   throw new StoreUnavailable(releaseMoved);

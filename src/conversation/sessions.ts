@@ -39,13 +39,10 @@ export async function openSession(
   const use = useOf(principal, assistant, services);
   const { workspaceId, channel } = principal;
   const link = use && linkOf(use, null, Object.keys(principal.visitor?.signedFields ?? {}));
-  let isTaken = use === undefined;
-  const wanted = async (answering: AnsweringAssistant): Promise<NewSession> => {
+  const fieldsOf = (answering: AnsweringAssistant): NewSession => {
     const visitor = visitorOf(body.visitor ?? {}, answering.visitorFields);
     const refusal = host.assistants.refusal(assistant, cause);
     if (refusal !== null) throw new Failure(refusal);
-    if (!isTaken) await host.visitors.takeSession(workspaceId, use!, cause);
-    isTaken = true;
     return {
       workspaceId,
       assistantId: assistant.record.id,
@@ -60,7 +57,15 @@ export async function openSession(
       ...(link && { link }),
     };
   };
-  return createOnVersion(assistant, use?.visitorId ?? null, wanted, services);
+  if (use === undefined) return createOnVersion(assistant, null, fieldsOf, services);
+  let isTaken = false;
+  const wanted = async (answering: AnsweringAssistant): Promise<NewSession> => {
+    const fields = fieldsOf(answering);
+    if (!isTaken) await host.visitors.takeSession(workspaceId, use, cause);
+    isTaken = true;
+    return fields;
+  };
+  return createOnVersion(assistant, use.visitorId, wanted, services);
 }
 
 /**

@@ -24,8 +24,22 @@ import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import { putMove } from './history.ts';
 import * as keys from './keys.ts';
 
+/** Assistants whose keys are kept, and versions of each. */
+const assistantsMax = 1024;
+const versionsMax = 8;
+
+/** The keys of the rows of an assistant that the steps of sessions and turns read. */
+interface ReleaseKeys {
+  readonly workspaceId: string;
+  readonly release: string;
+  readonly candidateCounts: string;
+  readonly counts: Map<number, string>;
+}
+
 export class EmbeddedReleases {
   readonly #batcher: WriteBatcher;
+  /** Keys by assistant: a text that is made once is hashed once, and these are long and read by each step. */
+  readonly #keys = new Map<string, ReleaseKeys>();
 
   constructor(batcher: WriteBatcher) {
     this.#batcher = batcher;
@@ -44,7 +58,7 @@ export class EmbeddedReleases {
   /** Whether the versions that people get have changed since the step was decided. */
   isOutdated(workspaceId: string, basis: ReleaseBasis | undefined): boolean {
     if (basis === undefined) return false;
-    const row = this.#batcher.getKept<ReleaseRow>(keys.release(workspaceId, basis.assistantId));
+    const row = this.#batcher.getKept<ReleaseRow>(this.#keysOf(workspaceId, basis.assistantId).release);
     return (row?.revision ?? 0) !== basis.revision;
   }
 
@@ -109,9 +123,9 @@ export class EmbeddedReleases {
     added: CandidateCounts,
     nowMs: number,
   ): boolean {
-    const row = this.#batcher.getKept<ReleaseRow>(keys.release(workspaceId, assistantId));
+    const { release, candidateCounts: key } = this.#keysOf(workspaceId, assistantId);
+    const row = this.#batcher.getKept<ReleaseRow>(release);
     if (row?.candidate !== version) return false;
-    const key = keys.candidateCounts(workspaceId, assistantId);
     const { turns, failedTurns } = candidateCountsOf(this.#batcher.get<number[]>(key));
     const counts = { turns: turns + added.turns, failedTurns: failedTurns + added.failedTurns };
     draft.count(key, [counts.turns, counts.failedTurns]);
@@ -131,12 +145,34 @@ export class EmbeddedReleases {
   }
 
   #add(draft: Draft, workspaceId: string, assistantId: string, version: number, counts: Partial<VersionCounts>): void {
-    const key = keys.versionCountsAt(workspaceId, assistantId, version);
+    const key = this.#countsKey(workspaceId, assistantId, version);
     const before = this.#batcher.getKept<number[]>(key);
     draft.count(
       key,
       versionCountFields.map((field, index) => Math.max(0, (before?.[index] ?? 0) + (counts[field] ?? 0))),
     );
+  }
+
+  #keysOf(workspaceId: string, assistantId: string): ReleaseKeys {
+    const made = this.#keys.get(assistantId);
+    if (made?.workspaceId === workspaceId) return made;
+    if (this.#keys.size >= assistantsMax) this.#keys.clear();
+    const release = keys.release(workspaceId, assistantId);
+    const candidateCounts = keys.candidateCounts(workspaceId, assistantId);
+    const making = { workspaceId, release, candidateCounts, counts: new Map<number, string>() };
+    this.#keys.set(assistantId, making);
+    return making;
+  }
+
+  #countsKey(workspaceId: string, assistantId: string, version: number): string {
+    const { counts } = this.#keysOf(workspaceId, assistantId);
+    let key = counts.get(version);
+    if (key === undefined) {
+      if (counts.size >= versionsMax) counts.clear();
+      key = keys.versionCountsAt(workspaceId, assistantId, version);
+      counts.set(version, key);
+    }
+    return key;
   }
 }
 
