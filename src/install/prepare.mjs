@@ -42,6 +42,9 @@ const optional = [
 const redisFile = './redis.cjs';
 const openidFile = './openid-client.cjs';
 
+/** Parts of prom-client, from the root: in place of the whole package. */
+const promClient = './src/install/prom-client.cjs';
+
 /** Packages left outside the bundle: they load native parts from beside themselves. The rest starts faster inside. */
 const unbundled = ['lmdb', 'msgpackr', ...optional];
 
@@ -223,6 +226,7 @@ const common = {
   target: 'node20',
   sourcemap: 'linked',
   external: unbundled,
+  alias: { 'prom-client': promClient },
   logLevel: 'error',
 };
 
@@ -257,7 +261,7 @@ const script = {
   },
   footer: { js: '})' },
   // Half of the script would be the client of Redis and the packages of MCP, in memory also where none is used.
-  alias: { redis: redisFile, 'openid-client': openidFile },
+  alias: { ...common.alias, redis: redisFile, 'openid-client': openidFile },
   external: [...unbundled, redisFile, openidFile, '@modelcontextprotocol/server'],
 };
 
