@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { secondsOf, type Clock } from '../base/clock.ts';
 import { idOf, type Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
-import type { Grant } from '../base/roles.ts';
+import { mayDo, reaches, type Grant } from '../base/roles.ts';
 import { installation, type AuditEntry, type PersonRecord } from '../store/records.ts';
 import type { Store, Versioned } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
@@ -24,6 +24,12 @@ export const grantOfPerson = ({ role, onlyWorkspaceId }: PersonRecord): Grant =>
   role,
   workspaceId: onlyWorkspaceId,
 });
+
+/** Whether the person may answer visitors of the workspace at the desk. */
+export function mayWorkDesk(person: PersonRecord, workspaceId: string): boolean {
+  const grant = grantOfPerson(person);
+  return !person.blocked && mayDo(grant, 'desk.work') && reaches(grant, workspaceId);
+}
 
 export class People {
   readonly #store: Pick<Store, 'catalog'>;

@@ -1,4 +1,5 @@
 /** The desk on behalf of a caller (contract 23): visitors ask for a person, and people of the console answer them. */
+import { mayWorkDesk } from '../access/people.ts';
 import { Failure } from '../base/errors.ts';
 import { limits } from '../base/limits.ts';
 import { firstLine } from '../base/text.ts';
@@ -34,7 +35,19 @@ export async function askForPerson(request: DeskRequest, reason: string | null):
   return actor.record;
 }
 
-export const takeSession = (request: DeskRequest): Promise<Session> => act(request, 'take');
+/** Takes the session for the person. Throws 403 `role_not_permitted` if they may not work the desk any more by then. */
+export async function takeSession(request: DeskRequest): Promise<Session> {
+  const { principal, services } = request;
+  const taking = act(request, 'take');
+  // A take without an answer may be stored too.
+  await taking.catch(() => {});
+  const person = await services.signIns.people.find(principal.id);
+  if (person === null || mayWorkDesk(person, principal.workspaceId)) return taking;
+  // The change of the person has released the sessions that they had by then, and this take may be later.
+  await act(request, 'release').catch(ignoreConflict);
+  throw new Failure('role_not_permitted');
+}
+
 export const returnSession = (request: DeskRequest): Promise<Session> => act(request, 'return');
 export const releaseSession = (request: DeskRequest): Promise<Session> => act(request, 'release');
 
@@ -93,7 +106,7 @@ export async function sessionsAtDesk(workspaceId: string, services: Services): P
 
 /**
  * Releases the sessions of a person who may not work the desk any more, except in workspaces where they still may: the
- * visitors wait for the next person. A take that is under way is not found; it lasts until the person counts as absent.
+ * visitors wait for the next person. A take under way may not be found; it releases its session itself.
  */
 export async function releaseSessionsOf(
   personId: string,

@@ -1,8 +1,8 @@
 /** The people who sign in to the console, and their roles (contract 22). */
-import { grantOfPerson } from '../../access/people.ts';
+import { mayWorkDesk } from '../../access/people.ts';
 import { operatorPerson } from '../../access/sign-ins.ts';
 import { Failure } from '../../base/errors.ts';
-import { mayDo, ownerOfAll, reaches, type Grant } from '../../base/roles.ts';
+import { ownerOfAll, reaches, type Grant } from '../../base/roles.ts';
 import { listOfAll, type PageFields } from '../handlers/lists.ts';
 import type { Reply } from '../request.ts';
 import { releaseSessionsOf } from '../../conversation/desk.ts';
@@ -78,9 +78,7 @@ export async function patchPerson(request: ConsoleRequest<unknown, PatchPersonBo
 
 /** Releases the sessions that the person has at the desk and may not answer any more. */
 export function releaseWithoutRole(person: PersonRecord, cause: Cause, services: Services): Promise<void> {
-  const grant = grantOfPerson(person);
-  const maySomewhere = !person.blocked && mayDo(grant, 'desk.work');
-  return releaseSessionsOf(person.id, (workspaceId) => maySomewhere && reaches(grant, workspaceId), cause, services);
+  return releaseSessionsOf(person.id, (workspaceId) => mayWorkDesk(person, workspaceId), cause, services);
 }
 
 /**
