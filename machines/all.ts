@@ -1,5 +1,4 @@
 /** Every machine, by the kind of its actors. */
-import type { AnyStateMachine } from 'xstate';
 import { assistantKind } from './assistant.ts';
 import { attendanceKind } from './attendance.ts';
 import { callKind } from './call.ts';
@@ -46,6 +45,6 @@ export interface MachineConfiguration {
 }
 
 export function configurationOf(kind: ActorKind): MachineConfiguration {
-  const { id, initial, states, on = {} } = kinds[kind].machine.config as AnyStateMachine['config'];
+  const { id, initial, states, on = {} } = kinds[kind].machine.config;
   return { id, initial, states, on } as MachineConfiguration;
 }

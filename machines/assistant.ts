@@ -4,6 +4,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -35,12 +36,7 @@ export type AssistantOutcome =
   | { type: 'moved'; status: 'draft' | 'published' | 'disabled' };
 
 export const assistantMachine = setup({
-  types: {
-    context: {} as AssistantContext,
-    events: {} as AssistantEvent,
-    emitted: {} as AssistantOutcome,
-    input: {} as { voice: boolean },
-  },
+  types: typesOf<AssistantContext, AssistantEvent, AssistantOutcome, { voice: boolean }>(),
   guards: { hasVoice: ({ context }) => context.voice },
   actions: {
     refuse: emit((_, { code }: { code: string }) => ({ type: 'refused' as const, code })),

@@ -6,6 +6,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -84,12 +85,7 @@ const unchanged = { actions: 'unchanged' } as const;
 const taken = { target: 'person', actions: ['noteTaken', 'announceTaken'] } as const;
 
 export const attendanceMachine = setup({
-  types: {
-    context: {} as AttendanceContext,
-    events: {} as AttendanceEvent,
-    emitted: {} as AttendanceOutcome,
-    input: {} as { since: number },
-  },
+  types: typesOf<AttendanceContext, AttendanceEvent, AttendanceOutcome, { since: number }>(),
   guards: {
     due: ({ context, event }) => isDue(context, event),
     present: ({ context, event }) => isPresent(context, event),

@@ -17,6 +17,7 @@ import {
   type MintedCall,
 } from './dialogue.ts';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -206,7 +207,7 @@ const failures = (before: number, event: CallEvent): number =>
   codeOf(event) === 'voice_unavailable' ? Math.min(failuresMax, before + 1) : before;
 
 export const callMachine = setup({
-  types: { context: {} as CallContext, events: {} as CallEvent, emitted: {} as CallOutcome, input: {} as MintedCall },
+  types: typesOf<CallContext, CallEvent, CallOutcome, MintedCall>(),
   guards: {
     isSpoilt: ({ context, event }) => event.at >= context.tokenUntil,
     refuses: ({ event }) => event.type === 'open' && event.refusal !== null,

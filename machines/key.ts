@@ -7,6 +7,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -74,12 +75,7 @@ export const longerDebt = (current: Debt | null, debt: Debt | null): Debt | null
   current !== null && debt !== null && current.budget !== debt.budget && current.until > debt.until ? current : debt;
 
 export const keyMachine = setup({
-  types: {
-    context: {} as KeyContext,
-    events: {} as KeyEvent,
-    emitted: {} as KeyOutcome,
-    input: {} as { expiresAt: number | null },
-  },
+  types: typesOf<KeyContext, KeyEvent, KeyOutcome, { expiresAt: number | null }>(),
   guards: {
     overdue: ({ context, event }) => context.expiresAt !== null && event.at >= context.expiresAt * 1000,
     overBudget: ({ event }) => event.type === 'request' && event.debt !== null,

@@ -81,7 +81,7 @@ function withFields(context: Record<string, unknown>, fields: object): Record<st
 }
 
 function tableOf(machine: AnyStateMachine): Table | null {
-  const states = Object.values(machine.root.states) as StateNode[];
+  const states = Object.values(machine.root.states);
   if (![machine.root, ...states].every(isPlain)) return null;
   const table = new Map<string, Map<string, Candidate[]>>();
   for (const state of states) {

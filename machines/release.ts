@@ -4,6 +4,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -73,12 +74,7 @@ const promote = { target: 'released', actions: ['promote', 'released'] } as cons
 const end = { target: 'released', actions: ['retired', 'retire'] } as const;
 
 export const releaseMachine = setup({
-  types: {
-    context: {} as ReleaseContext,
-    events: {} as ReleaseEvent,
-    emitted: {} as ReleaseOutcome,
-    input: {} as ReleaseContext,
-  },
+  types: typesOf<ReleaseContext, ReleaseEvent, ReleaseOutcome, ReleaseContext>(),
   guards: {
     isCurrent: ({ context, event }) => versionIn(event) === context.current,
     isCandidate: ({ context, event }) => versionIn(event) === context.candidate,

@@ -8,6 +8,7 @@
 import { assign, emit, setup } from 'xstate';
 import type { CutBy } from './dialogue.ts';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** The states in which the call can still speak the reply. */
 export const openReplyStates: ReadonlySet<string> = new Set(['hidden', 'announced', 'speaking', 'paused']);
@@ -208,7 +209,7 @@ const byOf = (event: ReplyEvent): CutBy => ('by' in event ? event.by : 'none');
 const isClosing = (event: ReplyEvent): boolean => event.type === 'cut' && event.closing;
 
 export const replyMachine = setup({
-  types: { context: {} as ReplyContext, events: {} as ReplyEvent, emitted: {} as ReplyOutcome, input: {} as NewReply },
+  types: typesOf<ReplyContext, ReplyEvent, ReplyOutcome, NewReply>(),
   guards: {
     isGreeting: ({ context }) => context.greeting,
     isAsking: ({ context }) => context.asking,

@@ -5,6 +5,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -56,12 +57,7 @@ const final = (description: string) => ({
 });
 
 export const runMachine = setup({
-  types: {
-    context: {} as RunContext,
-    events: {} as RunEvent,
-    emitted: {} as RunOutcome,
-    input: {} as Record<string, never>,
-  },
+  types: typesOf<RunContext, RunEvent, RunOutcome, Record<string, never>>(),
   guards: {
     isStuck: ({ context }) => context.attempts >= attemptsMax,
     hasPassed: ({ event }) => event.type === 'finish' && event.passed,

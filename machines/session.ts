@@ -7,6 +7,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -48,12 +49,7 @@ const namesActiveTurn = (context: SessionContext, event: SessionEvent): boolean 
   'turnId' in event && event.turnId === context.activeTurnId;
 
 export const sessionMachine = setup({
-  types: {
-    context: {} as SessionContext,
-    events: {} as SessionEvent,
-    emitted: {} as SessionOutcome,
-    input: {} as { expiresAt: number },
-  },
+  types: typesOf<SessionContext, SessionEvent, SessionOutcome, { expiresAt: number }>(),
   guards: {
     overdue: ({ context, event }) => isOverdue(context, event),
     assistantRefuses: ({ event }) => event.type === 'chat' && event.assistantRefusal !== null,

@@ -6,6 +6,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -110,12 +111,7 @@ const unmoved = {
 } as const;
 
 export const socketMachine = setup({
-  types: {
-    context: {} as SocketContext,
-    events: {} as SocketEvent,
-    emitted: {} as SocketOutcome,
-    input: {} as { tokenUntil: number; expiresAt: number | null },
-  },
+  types: typesOf<SocketContext, SocketEvent, SocketOutcome, { tokenUntil: number; expiresAt: number | null }>(),
   guards: {
     tokenOverdue: ({ context, event }) => event.at >= context.tokenUntil,
     overdue: ({ context, event }) => isOverdue(context, event),

@@ -61,7 +61,7 @@ export const describedStates = (machine: AnyStateMachine): State[] =>
 /** The state that an actor begins in. */
 export const initialState = (machine: AnyStateMachine): string => machine.root.initial.target[0]!.key;
 
-const statesOf = (machine: AnyStateMachine): StateNode[] => Object.values(machine.root.states) as StateNode[];
+const statesOf = (machine: AnyStateMachine): StateNode[] => Object.values(machine.root.states);
 
 /** Returns the transitions to try for each event, in order: the state's own, then those that every state shares. */
 function candidatesOf(state: StateNode, machine: AnyStateMachine): Map<string, Candidate[]> {

@@ -17,6 +17,7 @@
 import { assign, emit, setup } from 'xstate';
 import type { ChatRefusal, TurnEnding, TurnEvent, TurnOutcome } from './events.ts';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 export type * from './events.ts';
 
@@ -222,7 +223,7 @@ const whileBegun = {
 } as const;
 
 export const turnMachine = setup({
-  types: { context: {} as TurnContext, events: {} as TurnEvent, emitted: {} as TurnOutcome, input: {} as NewTurn },
+  types: typesOf<TurnContext, TurnEvent, TurnOutcome, NewTurn>(),
   guards: {
     isOverdue: ({ context, event }) => event.at >= context.runsUntil,
     hasCalled: ({ context }) => context.called,

@@ -4,6 +4,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -54,7 +55,7 @@ const clockOf = (event: VisitorEvent, context: VisitorContext): number =>
   'clockUntil' in event ? event.clockUntil : context.clockUntil;
 
 export const visitorMachine = setup({
-  types: { context: {} as VisitorContext, events: {} as VisitorEvent, emitted: {} as VisitorOutcome },
+  types: typesOf<VisitorContext, VisitorEvent, VisitorOutcome>(),
   guards: {
     refused: ({ event }) => event.type === 'message' && event.refusal !== null,
     clockRuns: ({ context, event }) => context.clockUntil > event.at,

@@ -4,6 +4,7 @@
  */
 import { assign, emit, setup } from 'xstate';
 import { versionAfter, type MachineKind, type Migration } from './version.ts';
+import { typesOf } from './types.ts';
 
 /** Migrations from each earlier version to the next. */
 const migrations: readonly Migration[] = [];
@@ -32,12 +33,7 @@ export type WorkspaceOutcome =
   | { type: 'configured' };
 
 export const workspaceMachine = setup({
-  types: {
-    context: {} as WorkspaceContext,
-    events: {} as WorkspaceEvent,
-    emitted: {} as WorkspaceOutcome,
-    input: {} as { inFlight: number; max: number },
-  },
+  types: typesOf<WorkspaceContext, WorkspaceEvent, WorkspaceOutcome, { inFlight: number; max: number }>(),
   guards: {
     isFull: ({ context }) => context.inFlight >= context.max,
     takesTheLast: ({ context }) => context.inFlight + 1 >= context.max,

@@ -30,7 +30,7 @@ let reason: string | null | undefined;
 export function lackingContainers(): string | null {
   if (reason !== undefined) return reason;
   const [program, ...words] = container;
-  const made = spawnSync(program!, [...words, '/usr/bin/env', 'true']);
+  const made = spawnSync(program, [...words, '/usr/bin/env', 'true']);
   return (reason =
     made.status === 0 ? null : 'mount and process namespaces need root and the programs setpriv and unshare');
 }

@@ -5,6 +5,7 @@
  */
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Proof } from './identity.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 
 const macBytes = 20;
 const addressBytes = 16;
@@ -39,7 +40,7 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
     let key = days.get(number);
     if (key === undefined) {
       days.set(number, (key = derived(secret, `parley address ${number}`)));
-      if (days.size > daysKept) days.delete(days.keys().next().value!);
+      evictOldest(days, daysKept, daysKept);
     }
     return key;
   };
@@ -49,17 +50,17 @@ export function visitorTokens(secret: string, previous: string | null): VisitorT
       return `${head}.${macOf(keys[0]!, assistantId, head).toString('base64url')}`;
     },
     open(token, assistantId) {
-      const [, head, id, channel, expiresAt, proof, mac] = pattern.exec(token) ?? [];
+      const [, head, id = '', channel, expiresAt = '', proof, mac = ''] = pattern.exec(token) ?? [];
       if (head === undefined) return null;
-      const bytes = Buffer.from(mac!, 'base64url');
+      const bytes = Buffer.from(mac, 'base64url');
       // Another spelling of the same bytes is not our token.
       if (bytes.toString('base64url') !== mac) return null;
       if (!keys.some((key) => timingSafeEqual(macOf(key, assistantId, head), bytes))) return null;
       return {
-        id: id!,
+        id,
         assistantId,
         channel: channel as VisitorClaims['channel'],
-        expiresAt: parseInt(expiresAt!, 36),
+        expiresAt: parseInt(expiresAt, 36),
         proof: proof === undefined ? null : proofOf(proof),
       };
     },

@@ -34,16 +34,17 @@ export interface MachineInstance<Event extends { type: string }, Outcome extends
    */
   restore(snapshot: Snapshot): void;
   /** A copy to decide on; no watcher sees its events. */
-  draft(): MachineDraft<Event, Outcome>;
+  draft(): MachineDraft<Event, Outcome, Context>;
 }
 
 /**
  * A copy of a machine. Its events change the copy only; the machine itself changes when the same events are sent to it.
  */
-export interface MachineDraft<Event extends { type: string }, Outcome extends { type: string }> extends Pick<
-  MachineInstance<Event, Outcome>,
-  'send' | 'state' | 'context' | 'snapshot'
-> {
+export interface MachineDraft<
+  Event extends { type: string },
+  Outcome extends { type: string },
+  Context = unknown,
+> extends Pick<MachineInstance<Event, Outcome, Context>, 'send' | 'state' | 'context' | 'snapshot'> {
   /** The copy's decision on each of its events, in order. */
   readonly decisions: readonly Decision<Event, Outcome>[];
 }

@@ -45,7 +45,7 @@ export class Refusals {
       last.cause.by?.id === cause.by?.id &&
       codeOf(last.outcomes) === codeOf(outcomes);
     if (again) {
-      this.rows[this.rows.length - 1] = { ...last!, atMs, cause, count: last!.count + 1 };
+      this.rows[this.rows.length - 1] = { ...last, atMs, cause, count: last.count + 1 };
       return;
     }
     if (this.rows.length === limits.refusalsKept) this.rows.shift();

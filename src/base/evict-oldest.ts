@@ -3,11 +3,14 @@ import { limits } from './limits.ts';
 
 /**
  * Deletes the oldest entries of a map with more than `max`, many at a time: to find its first entry a map skips all
- * entries that were deleted before it.
+ * entries that were deleted before it. A small map may keep `max` of them.
  */
-export function evictOldest(map: Map<string, unknown>, max: number): void {
+export function evictOldest<Key>(
+  map: Map<Key, unknown>,
+  max: number,
+  kept = Math.floor(max * limits.cacheShareKept),
+): void {
   if (map.size <= max) return;
-  const kept = Math.floor(max * limits.cacheShareKept);
   for (const key of map.keys()) {
     if (map.size <= kept) return;
     map.delete(key);

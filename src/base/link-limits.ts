@@ -13,10 +13,13 @@ export const linkAddressLimits = {
   minutes_per_address: { of: 'minutes_per_day', least: 30 },
 } as const;
 export type LinkLimitName = keyof typeof linkLimits | keyof typeof linkAddressLimits;
+export const isAddressLimit = (name: LinkLimitName): name is keyof typeof linkAddressLimits =>
+  name in linkAddressLimits;
+
 /** The default of a limit in words. */
 export function linkLimitDefault(name: LinkLimitName): string {
-  if (!(name in linkAddressLimits)) return String(linkLimits[name as keyof typeof linkLimits]);
-  const { of, least } = linkAddressLimits[name as keyof typeof linkAddressLimits];
+  if (!isAddressLimit(name)) return String(linkLimits[name]);
+  const { of, least } = linkAddressLimits[name];
   return `half of \`${of}\`, ${least} at least`;
 }
 export const linkLimitNames = [

@@ -72,8 +72,9 @@ export class ConsoleClient {
     const [only] = workspaces;
     if (selector === undefined && only && workspaces.length === 1) return only.id;
     const named = workspaces.filter((workspace) => workspace.name === (selector ?? 'default'));
-    if (named.length === 1) return named[0]!.id;
-    if (named.length > 1) throw ambiguous('workspaces', named);
+    const [match, ...others] = named;
+    if (others.length > 0) throw ambiguous('workspaces', named);
+    if (match !== undefined) return match.id;
     if (selector !== undefined) throw noneCalled('workspaces', selector);
     throw new UsageFailure(
       workspaces.length === 0
@@ -87,9 +88,10 @@ export class ConsoleClient {
     if (selector.startsWith(`${collections[collection].prefix}_`)) return selector;
     const named: Named[] = [];
     for await (const item of this.all<Named>(`${parent}/${collection}`)) if (item.name === selector) named.push(item);
-    if (named.length > 1) throw ambiguous(collection, named);
-    if (named.length === 0) throw noneCalled(collection, selector);
-    return named[0]!.id;
+    const [match, ...others] = named;
+    if (others.length > 0) throw ambiguous(collection, named);
+    if (match === undefined) throw noneCalled(collection, selector);
+    return match.id;
   }
 
   /** One attempt: what the console's API creates or changes is not repeated. */
@@ -141,14 +143,17 @@ const noneCalled = (collection: Collection, name: string): CommandFailure => {
   return new CommandFailure(`No ${noun} is called "${oneLine(name)}". List them with \`${list}\`.`);
 };
 
+const isCollection = (name: string): name is Collection => Object.hasOwn(collections, name);
+
 /** The sentence for an item of the path that does not exist: the one that the code names, else the innermost. */
 function absenceIn(path: string, code: string | null): string | null {
-  const parts = path.split('?')[0]!.split('/').slice(1);
+  const parts = path.replace(/\?.*/s, '').split('/').slice(1);
   for (let at = parts.length - (parts.length % 2) - 2; at >= 0; at -= 2) {
-    if (!Object.hasOwn(collections, parts[at]!)) continue;
-    const { noun, list } = collections[parts[at] as Collection];
+    const [collection = '', id = ''] = parts.slice(at);
+    if (!isCollection(collection)) continue;
+    const { noun, list } = collections[collection];
     if (code === 'route_not_found' || code === `${noun}_not_found`)
-      return `There is no ${noun} ${oneLine(decodeURIComponent(parts[at + 1]!))}. List them with \`${list}\`.`;
+      return `There is no ${noun} ${oneLine(decodeURIComponent(id))}. List them with \`${list}\`.`;
   }
   return null;
 }
@@ -190,8 +195,8 @@ function adviceFor({ status, code, message, field }: ParleyError, path: string, 
     return "The server does not accept this operator token. Give the server's own with --operator-token or PARLEY_OPERATOR_TOKEN.";
   if (status === 404) return absenceIn(path, code) ?? message;
   if (field === null || !Object.hasOwn(advice, field)) return message;
-  const words = advice[field]!;
-  return `${message} ${typeof words === 'string' ? words : words(valueAt(body, field))}`;
+  const words = advice[field];
+  return `${message} ${typeof words === 'function' ? words(valueAt(body, field)) : words}`;
 }
 
 /** The value of a field of the body, by its path. */
@@ -200,7 +205,7 @@ const valueAt = (body: unknown, field: string): unknown =>
 
 const ambiguous = (nouns: string, items: readonly Named[]): UsageFailure =>
   new UsageFailure(
-    `Several ${nouns} are called "${items[0]!.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`,
+    `Several ${nouns} are called "${items[0]?.name}"; name one by its id: ${items.map((item) => item.id).join(', ')}.`,
   );
 
 const ifMatchHeader = (tag: string | undefined): Record<string, string> =>

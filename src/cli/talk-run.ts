@@ -82,7 +82,7 @@ async function talk(
     url: parley.url,
     player,
     signal,
-    WebSocket: WebSocket as never,
+    WebSocket: WebSocket,
     sample_rate: soundRate,
     output_sample_rate: soundRate,
     barge_in: bargeIn,

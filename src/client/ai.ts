@@ -113,9 +113,8 @@ interface ToolPart {
 async function answersIn({ parts }: ChatMessage, parley: Parley, sessionId: string): Promise<ToolResult[] | null> {
   const { pending_tool_calls: pending } = await parley.sessions.get(sessionId);
   const answers = pending.flatMap(({ call_id, wants }): ToolResult[] => {
-    const { state, output, errorText, approval } = ((parts as readonly ToolPart[]).find(
-      ({ toolCallId }) => toolCallId === call_id,
-    ) ?? {}) as ToolPart;
+    const { state, output, errorText, approval } =
+      (parts as readonly ToolPart[]).find(({ toolCallId }) => toolCallId === call_id) ?? {};
     if (wants === 'approval') return approval?.approved === undefined ? [] : [{ call_id, approved: approval.approved }];
     if (state === 'output-error') return [{ call_id, output: errorText ?? '' }];
     return state === 'output-available'

@@ -38,7 +38,7 @@ export async function rateTurn(
 }
 
 const feedbackOf = ({ rating, comment }: RateTurnBody, at: number): Feedback => ({
-  rating: rating as Feedback['rating'],
+  rating: rating,
   comment: comment || null,
   at,
 });

@@ -169,7 +169,7 @@ export class TranscriptionSocket implements SocketListener {
     if (language !== undefined && !this.#options.ready.provider.takesLanguage(language)) return this.#invalid();
     const before = this.#settings;
     const settings = {
-      encoding: (start.encoding as Encoding | undefined) ?? before.encoding,
+      encoding: start.encoding ?? before.encoding,
       sampleRate: start.sample_rate ?? before.sampleRate,
       language: language ?? before.language,
       silenceMs: start.silence_ms ?? before.silenceMs,

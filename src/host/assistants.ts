@@ -2,6 +2,7 @@
 import {
   assistantKind,
   assistantVersion,
+  type AssistantContext,
   type AssistantEvent,
   type AssistantOutcome,
 } from '../../machines/assistant.ts';
@@ -24,7 +25,7 @@ import { changeRelease, releaseSnapshot, type ReleaseChange } from './release.ts
 import { versionsToDrop } from './pruning.ts';
 import { isUnversioned } from './versions.ts';
 
-export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome>;
+export type AssistantActor = CatalogActor<'assistant', AssistantEvent, AssistantOutcome, AssistantContext>;
 /** Terms of a change of a draft. */
 export interface Publication {
   /** A person's note on the version. */
@@ -52,7 +53,7 @@ export type AssistantVerb = 'publish' | 'unpublish' | 'disable' | 'enable';
 
 const idPattern = /^asst_[0-9a-z]{26}$/;
 
-export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome> {
+export class Assistants extends CatalogActors<'assistant', AssistantEvent, AssistantOutcome, AssistantContext> {
   /** The state in which an assistant converses, by machine. */
   readonly #conversing = new WeakMap<object, string>();
 
@@ -71,7 +72,12 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       inspector,
       beside: ({ release = null }) => ({ kind: releaseKind.name, ...releaseSnapshot(release) }),
       open: (record, identity) =>
-        openActor<AssistantEvent, AssistantOutcome>(assistantKind, { snapshot: record.machine }, identity, inspector),
+        openActor<AssistantEvent, AssistantOutcome, AssistantContext>(
+          assistantKind,
+          { snapshot: record.machine },
+          identity,
+          inspector,
+        ),
     });
     this.#store = store;
     this.#lookUps = new LookUps(clock);
@@ -91,7 +97,7 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
 
   override async change(
     ...[workspaceId, id, decide, cause]: Parameters<
-      CatalogActors<'assistant', AssistantEvent, AssistantOutcome>['change']
+      CatalogActors<'assistant', AssistantEvent, AssistantOutcome, AssistantContext>['change']
     >
   ): Promise<AssistantActor | null> {
     const changed = await super.change(workspaceId, id, decide, cause);

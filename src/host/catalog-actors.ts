@@ -29,7 +29,12 @@ import { Refusals, type Refused } from '../actors/refusals.ts';
 /** A value with a type: an event or an outcome. */
 type Typed = { type: string };
 
-export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> implements Resident {
+export class CatalogActor<
+  K extends CatalogKind,
+  Event extends Typed,
+  Outcome extends Typed,
+  Context,
+> implements Resident {
   usedAt = 0;
   /** The time of the last read of the store, in monotonic milliseconds. */
   checkedAt = -Infinity;
@@ -37,7 +42,7 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
   checking: Promise<boolean> | null = null;
   record: CatalogRecords[K];
   version: number;
-  machine: MachineInstance<Event, Outcome>;
+  machine: MachineInstance<Event, Outcome, Context>;
   readonly mailbox = new Mailbox();
   readonly identity: ActorIdentity;
   /** Null before the first refusal. */
@@ -47,7 +52,7 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
 
   constructor(
     stored: Versioned<CatalogRecords[K]>,
-    machine: MachineInstance<Event, Outcome>,
+    machine: MachineInstance<Event, Outcome, Context>,
     identity: ActorIdentity,
     inspector: Inspector,
     beside?: Beside<K>,
@@ -79,7 +84,7 @@ export class CatalogActor<K extends CatalogKind, Event extends Typed, Outcome ex
   }
 
   /** Adopts the stored record, after another process has changed it. `machine` is opened from the record. */
-  adopt(stored: Versioned<CatalogRecords[K]>, machine: MachineInstance<Event, Outcome>): void {
+  adopt(stored: Versioned<CatalogRecords[K]>, machine: MachineInstance<Event, Outcome, Context>): void {
     this.machine = machine;
     this.record = stored.record;
     this.version = stored.version;
@@ -105,7 +110,7 @@ type Beside<K extends CatalogKind> = (record: CatalogRecords[K]) => {
   readonly context: unknown;
 };
 
-export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
+export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed, Outcome extends Typed, Context> {
   readonly kind: K;
   readonly catalog: Catalog;
   readonly clock: Clock;
@@ -118,13 +123,13 @@ export interface CatalogActorsOptions<K extends CatalogKind, Event extends Typed
   open(
     record: CatalogRecords[K],
     identity: ActorIdentity,
-  ): Promise<MachineInstance<Event, Outcome>> | MachineInstance<Event, Outcome>;
+  ): Promise<MachineInstance<Event, Outcome, Context>> | MachineInstance<Event, Outcome, Context>;
 }
 
 /** The basis of a change: the record, and a copy of the machine. */
-export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
+export interface Undecided<K extends CatalogKind, Event extends Typed, Outcome extends Typed, Context> {
   readonly record: CatalogRecords[K];
-  readonly machine: MachineDraft<Event, Outcome>;
+  readonly machine: MachineDraft<Event, Outcome, Context>;
 }
 
 /** The record after a change, and the version of the assistant that the same step stores. */
@@ -138,20 +143,20 @@ export interface Changed<K extends CatalogKind> {
 }
 
 /** Decides a change. It may read other records meanwhile: the step is compared with the record that it is based on. */
-export type Decide<K extends CatalogKind, Event extends Typed, Outcome extends Typed> = (
-  undecided: Undecided<K, Event, Outcome>,
+export type Decide<K extends CatalogKind, Event extends Typed, Outcome extends Typed, Context> = (
+  undecided: Undecided<K, Event, Outcome, Context>,
 ) => Changed<K> | Promise<Changed<K>>;
 
-type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed> =
-  | CatalogActor<K, Event, Outcome>
+type MaybeActor<K extends CatalogKind, Event extends Typed, Outcome extends Typed, Context> =
+  | CatalogActor<K, Event, Outcome, Context>
   | null
-  | Promise<CatalogActor<K, Event, Outcome> | null>;
+  | Promise<CatalogActor<K, Event, Outcome, Context> | null>;
 
-export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome extends Typed> {
-  protected readonly options: CatalogActorsOptions<K, Event, Outcome>;
-  readonly population: Population<CatalogActor<K, Event, Outcome>>;
+export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome extends Typed, Context> {
+  protected readonly options: CatalogActorsOptions<K, Event, Outcome, Context>;
+  readonly population: Population<CatalogActor<K, Event, Outcome, Context>>;
 
-  constructor(options: CatalogActorsOptions<K, Event, Outcome>) {
+  constructor(options: CatalogActorsOptions<K, Event, Outcome, Context>) {
     this.options = options;
     this.population = new Population(options.clock, limits);
   }
@@ -159,7 +164,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   /**
    * The actor with this id in this workspace; null if it is unknown. An id of another workspace is treated as unknown.
    */
-  of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome> {
+  of(workspaceId: string, id: string): MaybeActor<K, Event, Outcome, Context> {
     return thenSync(
       this.population.activate(id, () => this.#load(workspaceId, id), workspaceId),
       (actor) => {
@@ -189,20 +194,20 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   }
 
   /** Reads the store, since the actor may be older than it. */
-  async refresh(actor: CatalogActor<K, Event, Outcome>): Promise<void> {
+  async refresh(actor: CatalogActor<K, Event, Outcome, Context>): Promise<void> {
     actor.checkedAt = -Infinity;
     await this.checkFresh(actor);
   }
 
   /** Reads the store if the last read is older than `catalogFreshMs`; false if the record was removed. */
-  checkFresh(actor: CatalogActor<K, Event, Outcome>): Promise<boolean> | boolean {
+  checkFresh(actor: CatalogActor<K, Event, Outcome, Context>): Promise<boolean> | boolean {
     const now = this.options.clock.monotonic();
     if (now - actor.checkedAt < limits.catalogFreshMs) return true;
     actor.checking ??= this.#check(actor, now).finally(() => (actor.checking = null));
     return actor.checking;
   }
 
-  #check(actor: CatalogActor<K, Event, Outcome>, askedAt: number): Promise<boolean> {
+  #check(actor: CatalogActor<K, Event, Outcome, Context>, askedAt: number): Promise<boolean> {
     return actor.mailbox.post(async () => {
       const { id, workspaceId } = actor.identity;
       const stored = await this.options.catalog.read(this.options.kind, workspaceId, id);
@@ -218,7 +223,10 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   }
 
   /** Makes a live actor from a record that the caller has read. */
-  async adopt(stored: Versioned<CatalogRecords[K]>, workspaceId: string): Promise<CatalogActor<K, Event, Outcome>> {
+  async adopt(
+    stored: Versioned<CatalogRecords[K]>,
+    workspaceId: string,
+  ): Promise<CatalogActor<K, Event, Outcome, Context>> {
     const identity = { kind: this.options.kind, id: stored.record.id, workspaceId };
     return (await this.population.activate(stored.record.id, async () => {
       const machine = await this.options.open(stored.record, identity);
@@ -233,9 +241,9 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   async change(
     workspaceId: string,
     id: string,
-    decide: Decide<K, Event, Outcome>,
+    decide: Decide<K, Event, Outcome, Context>,
     cause: Cause = nobody,
-  ): Promise<CatalogActor<K, Event, Outcome> | null> {
+  ): Promise<CatalogActor<K, Event, Outcome, Context> | null> {
     for (let attempt = 0; attempt < limits.decisionAttemptsMax; attempt++) {
       const actor = await this.of(workspaceId, id);
       if (actor === null) return null;
@@ -260,8 +268,8 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
    * again.
    */
   async #commit(
-    actor: CatalogActor<K, Event, Outcome>,
-    decide: Decide<K, Event, Outcome>,
+    actor: CatalogActor<K, Event, Outcome, Context>,
+    decide: Decide<K, Event, Outcome, Context>,
     cause: Cause,
   ): Promise<boolean> {
     const { kind, catalog } = this.options;
@@ -306,14 +314,14 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
   /**
    * Sends the machine the events that were withheld because they did not change its state so far. No watcher sees them.
    */
-  protected level(_actor: CatalogActor<K, Event, Outcome>): void {}
+  protected level(_actor: CatalogActor<K, Event, Outcome, Context>): void {}
 
   /** Brings every live machine up to date, as watchers must see it. */
   levelAll(): void {
     for (const actor of this.population.residents()) this.level(actor);
   }
 
-  async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome> | null> {
+  async #load(workspaceId: string, id: string): Promise<CatalogActor<K, Event, Outcome, Context> | null> {
     const askedAt = this.options.clock.monotonic();
     const stored = await this.options.catalog.read(this.options.kind, workspaceId, id);
     if (stored === null) return null;

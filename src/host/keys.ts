@@ -14,16 +14,16 @@ import { secondsOf, type Clock } from '../base/clock.ts';
 import { Failure } from '../base/errors.ts';
 import { isWhole, matchesDigest, publicIdOf } from '../access/keys.ts';
 import { thenSync } from '../base/then-sync.ts';
-import type { BudgetName, Cause, Key, StandingBudget, Store, Taken } from '../store/store.ts';
+import type { BudgetName, Cause, Key, Snapshot, StandingBudget, Store, Taken } from '../store/store.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { isRefused, type Inspector } from '../actors/inspector.ts';
 import { LookUps } from './look-ups.ts';
 import { CatalogActors, type CatalogActor } from './catalog-actors.ts';
 
-export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome>;
+export type KeyActor = CatalogActor<'key', KeyEvent, KeyOutcome, KeyContext>;
 
-export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
+export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome, KeyContext> {
   readonly #store: Store;
   readonly #owed = new WeakMap<object, Debt>();
   /** Limited keys whose recovery is awaited. */
@@ -40,7 +40,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       shared: store.leaseMs !== null,
       inspector,
       open: (record, identity) =>
-        openActor<KeyEvent, KeyOutcome>(keyKind, { snapshot: record.machine }, identity, inspector),
+        openActor<KeyEvent, KeyOutcome, KeyContext>(keyKind, { snapshot: record.machine }, identity, inspector),
     });
     this.#store = store;
     this.#lookUps = new LookUps(clock);
@@ -178,7 +178,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
    * there is a watcher.
    */
   #owe({ machine }: KeyActor, debt: Debt): void {
-    const owed = this.#owed.get(machine) ?? (machine.context as KeyContext).debt;
+    const owed = this.#owed.get(machine) ?? machine.context.debt;
     this.#owed.set(machine, longerDebt(owed, debt)!);
   }
 
@@ -222,7 +222,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
     const { clock } = this.options;
     if (this.#recovering.has(actor)) return;
     this.#recovering.add(actor);
-    const { until } = this.#owed.get(actor.machine) ?? (actor.machine.context as KeyContext).debt!;
+    const { until } = this.#owed.get(actor.machine) ?? actor.machine.context.debt!;
     clock.after(Math.max(1, until - clock.now()), () => {
       this.#recovering.delete(actor);
       if (actor.machine.state !== 'limited' || this.population.find(actor.identity.id) !== actor) return;
@@ -248,8 +248,8 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       (actor) => {
         const at = this.options.clock.now();
         actor.machine.send({ type: 'revoke', at });
-        const { revokedAt } = actor.machine.context as KeyContext;
-        return { record: { ...actor.record, revokedAt, machine: settled(actor.machine.snapshot()) } };
+        const { revokedAt } = actor.machine.context;
+        return { record: { ...actor.record, revokedAt, machine: settled(actor.machine) } };
       },
       cause,
     );
@@ -267,7 +267,7 @@ export class Keys extends CatalogActors<'key', KeyEvent, KeyOutcome> {
       (actor) => {
         const record = change(actor.record);
         actor.machine.send({ type: 'configure', at: this.options.clock.now(), expiresAt: record.expiresAt });
-        return { record: { ...record, machine: settled(actor.machine.snapshot()) } };
+        return { record: { ...record, machine: settled(actor.machine) } };
       },
       cause,
     );
@@ -305,7 +305,7 @@ const levelsOf = ({ limits }: Key, taken: readonly Taken[]): Levels =>
   );
 
 function isOverdue({ machine }: KeyActor, at: number): boolean {
-  const { expiresAt } = machine.context as KeyContext;
+  const { expiresAt } = machine.context;
   return expiresAt !== null && at >= expiresAt * 1000;
 }
 
@@ -313,10 +313,10 @@ function isOverdue({ machine }: KeyActor, at: number): boolean {
 export const keyIdOf = (publicId: string): string => `key_${publicId}`;
 
 /** The budgets hold the debt; a stored key is active, revoked or expired. */
-const settled = (snapshot: { version: number; state: string; context: unknown }) => ({
-  ...snapshot,
-  state: snapshot.state === 'limited' ? 'active' : snapshot.state,
-  context: { ...(snapshot.context as KeyContext), debt: null },
+const settled = ({ state, context }: Pick<KeyActor['machine'], 'state' | 'context'>): Snapshot => ({
+  version: keyVersion,
+  state: state === 'limited' ? 'active' : state,
+  context: { ...context, debt: null },
 });
 
 /** The snapshot of a new, active key. */

@@ -19,7 +19,13 @@ import type {
   Turn,
   TurnLink,
 } from '../store/store.ts';
-import { linkAddressLimits, linkLimitNames, linkLimits, type LinkLimitName } from '../base/link-limits.ts';
+import {
+  isAddressLimit,
+  linkAddressLimits,
+  linkLimitNames,
+  linkLimits,
+  type LinkLimitName,
+} from '../base/link-limits.ts';
 
 const hourMs = 3_600_000;
 export const dayMs = 24 * hourMs;
@@ -82,8 +88,8 @@ export const visitorLimits = (assistantId: string, visitorId: string): string[] 
 export function ceilingOf(ceilings: LinkSettings['limits'], name: LinkLimitName): number | null {
   const own = ceilings[name];
   if (own !== undefined) return own;
-  if (!(name in linkAddressLimits)) return linkLimits[name as keyof typeof linkLimits];
-  const { of, least } = linkAddressLimits[name as keyof typeof linkAddressLimits];
+  if (!isAddressLimit(name)) return linkLimits[name];
+  const { of, least } = linkAddressLimits[name];
   const whole = ceilingOf(ceilings, of);
   return whole === null ? null : Math.max(least, Math.floor(whole / 2));
 }
@@ -155,8 +161,7 @@ const holdUntil = ({ expiresAt }: Session, at: number): number => Math.min(at + 
  * address.
  */
 function addressesOf({ limits: ceilings, addressKey }: VisitorUse, at: number, untilMs: number): AddressDay[] {
-  if ((Object.keys(linkAddressLimits) as LinkLimitName[]).every((name) => ceilingOf(ceilings, name) === null))
-    return [];
+  if (linkLimitNames.filter(isAddressLimit).every((name) => ceilingOf(ceilings, name) === null)) return [];
   const days = untilMs > nextDay(at) ? [at, untilMs] : [at];
   return days.map((ms) => ({ dayMs: beginOfDay(ms), key: addressKey(ms) }));
 }
@@ -343,9 +348,10 @@ export interface Settlement {
 
 /** The end of a turn: its clock continues for a while, unless the session's end has stopped it. */
 export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>, at: number): Settlement {
-  const clock = session.link?.clock;
+  const { link } = session;
+  const clock = link?.clock;
   const { addresses = [] } = turn.link ?? {};
-  if (turn.link === undefined || clock === null || clock === undefined) return { session };
+  if (turn.link === undefined || link === undefined || clock === null || clock === undefined) return { session };
   if (clock.movedBy !== turn.id) return { session, ...endOfTurn(session, clock, addresses) };
   const { clock: moved, costMs } = movedClock(
     clock,
@@ -355,7 +361,7 @@ export function sealSettlement(session: Session, turn: Pick<Turn, 'id' | 'link'>
     turn.id,
   );
   return {
-    session: { ...session, link: { ...session.link!, clock: moved } },
+    session: { ...session, link: { ...link, clock: moved } },
     settled: settlement(session, addresses, moved.dayMs, costMs, moved.untilMs),
   };
 }

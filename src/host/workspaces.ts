@@ -12,9 +12,9 @@ import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';
 import { CatalogActors, type CatalogActor } from './catalog-actors.ts';
 
-export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, WorkspaceOutcome>;
+export type WorkspaceActor = CatalogActor<'workspace', WorkspaceEvent, WorkspaceOutcome, WorkspaceContext>;
 
-export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, WorkspaceOutcome> {
+export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, WorkspaceOutcome, WorkspaceContext> {
   readonly #store: Store;
   /** Slots taken, by machine. The machine gets an event only if the event moves it, or if there is a watcher. */
   readonly #taken = new WeakMap<object, number>();
@@ -29,7 +29,12 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
       // The machine is not opened from a stored snapshot: the store's slots decide its state.
       open: async (record, identity) => {
         const input = { inFlight: await store.turns.inFlight(record.id), max: record.turnsInFlightMax };
-        const machine = openActor<WorkspaceEvent, WorkspaceOutcome>(workspaceKind, { input }, identity, inspector);
+        const machine = openActor<WorkspaceEvent, WorkspaceOutcome, WorkspaceContext>(
+          workspaceKind,
+          { input },
+          identity,
+          inspector,
+        );
         machine.decide({ type: 'sync', inFlight: input.inFlight });
         return machine;
       },
@@ -93,7 +98,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   #acquire(workspace: WorkspaceActor, cause: Cause, last: boolean): boolean {
     const { machine } = workspace;
     const taken = this.#takenOf(machine);
-    const { max } = machine.context as WorkspaceContext;
+    const { max } = machine.context;
     if (!this.#quiet(workspace) || taken + 1 >= max) {
       this.#level(machine, taken);
       const decision = machine.decide({ type: 'acquire' });
@@ -115,7 +120,7 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
   }
 
   #takenOf(machine: WorkspaceActor['machine']): number {
-    return this.#taken.get(machine) ?? (machine.context as WorkspaceContext).inFlight;
+    return this.#taken.get(machine) ?? machine.context.inFlight;
   }
 
   /**
@@ -123,6 +128,6 @@ export class Workspaces extends CatalogActors<'workspace', WorkspaceEvent, Works
    * there is one, the machine gets each.
    */
   #level(machine: WorkspaceActor['machine'], inFlight: number): void {
-    if ((machine.context as WorkspaceContext).inFlight !== inFlight) machine.decide({ type: 'sync', inFlight });
+    if (machine.context.inFlight !== inFlight) machine.decide({ type: 'sync', inFlight });
   }
 }

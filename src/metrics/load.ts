@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { evictOldest } from '../base/evict-oldest.ts';
 
 /** The counts of a process since its start, and its present state. */
 export interface LoadReading {
@@ -156,7 +157,7 @@ export class LoadMeter {
     this.#start = this.#stepNow();
     if (row === null) return;
     this.#rows.set(row.start, row);
-    if (this.#rows.size > limits.loadSteps) this.#rows.delete(this.#rows.keys().next().value!);
+    evictOldest(this.#rows, limits.loadSteps, limits.loadSteps);
     // A row that is lost leaves a gap on the boards of other processes; the next one comes soon.
     await this.#board?.put(row).catch(() => {});
   }

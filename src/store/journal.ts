@@ -135,7 +135,7 @@ export class JournaledEngine implements Engine {
       this.#segment?.close();
       this.#segment = null;
       await this.#base.close();
-      throw unopened(this.#folder, error as Error);
+      throw unopened(this.#folder, error);
     }
   }
 

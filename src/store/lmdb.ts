@@ -93,7 +93,7 @@ export class LmdbEngine implements Base {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
       return await this.#ownership.acquire();
     } catch (error) {
-      throw error instanceof StoreUnavailable ? error : unopened(this.#folder, error as Error);
+      throw error instanceof StoreUnavailable ? error : unopened(this.#folder, error);
     }
   }
 
@@ -111,7 +111,7 @@ export class LmdbEngine implements Base {
       await rename(copy, file);
       await rm(lockFile(this.#folder), { force: true });
     } catch (error) {
-      throw unopened(this.#folder, error as Error);
+      throw unopened(this.#folder, error);
     }
   }
 
@@ -132,7 +132,7 @@ export class LmdbEngine implements Base {
       holder = claim(database, this.#ownership.id);
     } catch (error) {
       void database?.close();
-      throw unopened(this.#folder, error as Error);
+      throw unopened(this.#folder, error);
     }
     if (holder === null) return database;
     void database.close();

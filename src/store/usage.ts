@@ -70,7 +70,4 @@ export class Sums {
 }
 
 const bucket = (start: number, sum: readonly number[]): UsageBucket =>
-  Object.fromEntries([
-    ['start', start],
-    ...usageFields.map((field, index) => [field, sum[index]]),
-  ]) as unknown as UsageBucket;
+  Object.fromEntries([['start', start], ...usageFields.map((field, index) => [field, sum[index]])]);

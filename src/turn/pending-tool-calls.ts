@@ -16,7 +16,11 @@ import type {
 } from '../store/store.ts';
 
 /** Calls of an earlier message that were approved, as the step that began the turn has stored them. */
+/** A message with tool calls. */
+type WithCalls = Message & { readonly toolCalls: readonly ToolCall[] };
+
 export interface Approved extends AmendedMessage {
+  readonly message: WithCalls;
   readonly ids: readonly string[];
 }
 
@@ -31,7 +35,7 @@ export type CallAnswer =
  */
 export interface AnsweredMessage {
   readonly calls: AnsweredCalls;
-  readonly message: Message;
+  readonly message: WithCalls;
 }
 
 /** The chat with the answers. */
@@ -78,8 +82,8 @@ export async function answeredCalls(
 
 /** The message whose tool calls wait, with each of them declined; null without one. */
 export async function declinedCalls(store: Store, session: Session, nowMs: number): Promise<AmendedMessage | null> {
-  const declining = { model: { tools: { admitApproved: () => null } } };
-  const declined = await answeredCalls(store, session, declining as unknown as Answering, nowMs);
+  const declining = { model: { tools: { admitApproved: () => Promise.resolve(null) } } };
+  const declined = await answeredCalls(store, session, declining, nowMs);
   return declined && { index: declined.calls.index, message: declined.message };
 }
 
@@ -110,9 +114,9 @@ export const cancelledIfPending = (call: ToolCall, endedAtMs: number): ToolCall 
   call.status === 'pending' ? { ...call, status: 'cancelled', error: 'cancelled', endedAtMs } : call;
 
 /** The message with some of its calls changed. */
-export const withCalls = (message: Message, change: (call: ToolCall) => ToolCall): Message => ({
+export const withCalls = (message: Message, change: (call: ToolCall) => ToolCall): WithCalls => ({
   ...message,
-  toolCalls: message.toolCalls!.map(change),
+  toolCalls: message.toolCalls?.map(change) ?? [],
 });
 
 /**

@@ -139,7 +139,7 @@ export class ToolCallRounds implements CallsMade {
   /** The number of tool calls that the turn has sent, including approved ones. */
   get sent(): number {
     const approved =
-      this.#approved?.message.toolCalls!.filter(({ id, sent }) => sent && this.#approved!.ids.includes(id)).length ?? 0;
+      this.#approved?.message.toolCalls.filter(({ id, sent }) => sent && this.#approved!.ids.includes(id)).length ?? 0;
     return approved + this.made.filter(({ sent }) => sent).length;
   }
 
@@ -195,7 +195,7 @@ export class ToolCallRounds implements CallsMade {
     const calls =
       approved === null
         ? this.made.slice(this.#rounds.at(-1)!.from)
-        : approved.message.toolCalls!.filter(({ id }) => approved.ids.includes(id));
+        : approved.message.toolCalls.filter(({ id }) => approved.ids.includes(id));
     this.#over = false;
     for (const call of calls) {
       if (call.sent) this.#log.mark({ kind: 'started', call });
@@ -421,7 +421,7 @@ const withCall = (approved: Approved, call: ToolCall): Approved => ({
   ...approved,
   message: {
     ...approved.message,
-    toolCalls: approved.message.toolCalls!.map((other) => (other.id === call.id ? call : other)),
+    toolCalls: approved.message.toolCalls.map((other) => (other.id === call.id ? call : other)),
   },
 });
 

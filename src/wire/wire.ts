@@ -40,9 +40,9 @@ export function shape<S extends TSchema>(schema: S, tooLong: TooLong = {}): Shap
   return {
     schema,
     parse(given) {
-      const value = pruned(given, schema as Parts);
+      const value = pruned(given, schema);
       if (value !== overfull && validatorOf(schema).Check(value)) return value as Static<S>;
-      throw fieldFailure(firstProblem(schema as Parts, given)!, schema as Parts, tooLong);
+      throw fieldFailure(firstProblem(schema, given)!, schema, tooLong);
     },
   };
 }

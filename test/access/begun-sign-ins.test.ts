@@ -10,14 +10,13 @@ const secret = 'a secret of thirty-two characters';
 const open = (own = secret, previous: string | null = null): BegunSignIns =>
   new BegunSignIns(sealedTexts('parley oidc', own, ids, previous), ids, '__Host-parley-a');
 
-const headOf = (...cookies: string[]): RequestHead =>
-  ({
-    method: 'GET',
-    path: '/',
-    query: '',
-    remoteAddress: '127.0.0.1',
-    headers: (name) => (name === 'cookie' && cookies.length > 0 ? [cookies.join('; ')] : []),
-  }) as RequestHead;
+const headOf = (...cookies: string[]): RequestHead => ({
+  method: 'GET',
+  path: '/',
+  query: '',
+  remoteAddress: '127.0.0.1',
+  headers: (name) => (name === 'cookie' && cookies.length > 0 ? [cookies.join('; ')] : []),
+});
 
 const begunAt = 1_000_000;
 const facts = { nonce: 'n', verifier: 'v', redirectUri: 'https://a.example/callback', to: '/console', replaces: null };

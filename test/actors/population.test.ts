@@ -207,7 +207,7 @@ t.test('an id has one live actor at most', async (t) => {
             const got = population.activate(id, load(id));
             const given = (one: Someone | null): void => {
               if (one!.left > 0 || population.find(id) !== one) problems.push(`${id} was given away when it had left`);
-              else one!.isBusy ||= n % 2 === 0;
+              else one.isBusy ||= n % 2 === 0;
             };
             // A live one is given at once, before it can be forgotten.
             if (got instanceof Promise) void got.then(given);

@@ -147,7 +147,7 @@ for (const edge of edges) {
     t.match(stream.text, /event: turn\.completed/, 'the turn in flight has ended');
     await exhaust();
     t.match(
-      await client!.ask(chatPath(session!), { message: '2+2' }),
+      await client!.ask(chatPath(session), { message: '2+2' }),
       { status: 200, text: /event: turn\.completed/ },
       'and another one begins and ends',
     );

@@ -220,10 +220,10 @@ async function deaf(t: Test, house: House): Promise<void> {
   });
   caller.socket.pause();
   // The playback position follows the clock, so the reply ends meanwhile.
-  const [, reply] = (await until(async () => {
+  const [, reply] = await until(async () => {
     const messages = await spoken(house, caller);
     return messages.at(-1)?.status === 'completed' ? messages : null;
-  })) as any[];
+  });
   caller.socket.resume();
   await caller.until('turn.completed');
   t.equal(caller.textOf(reply.id), reply.content);
@@ -366,8 +366,8 @@ async function random(t: Test, house: House): Promise<void> {
     fc.asyncProperty(fc.array(messages, { maxLength: 25 }), async (sent) => {
       const caller = await opened(house, { texts: 'hello|yeah|and_more', model: 'tokens=20' });
       for (const each of sent) {
-        if ('raw' in each) caller.socket.send(each.raw as string);
-        else caller.send(each as object);
+        if ('raw' in each) caller.socket.send(each.raw);
+        else caller.send(each);
       }
       caller.send({ type: 'hangup' });
       const code = await caller.closed;

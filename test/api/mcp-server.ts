@@ -82,9 +82,9 @@ export async function openServer(t: Owner, era: 'modern' | 'legacy', answers: An
       const given = answers.call?.(params, response, id) ?? { content: [{ type: 'text', text: 'shipped' }] };
       return given === 'given'
         ? null
-        : (given as object) !== null && 'code' in (given as object)
+        : typeof given === 'object' && given !== null && 'code' in given
           ? { error: given }
-          : { result: { ...more, ...(given as object) } };
+          : { result: { ...more, ...given } };
     }
     if (era === 'modern' && method === 'server/discover')
       return {

@@ -27,7 +27,7 @@ async function connect(t: Test, house: House, era: Era, key = house.key): Promis
 const send = (
   house: House,
   body: unknown,
-  { key = house.key as string | null, headers = {}, method = 'POST' } = {},
+  { key = house.key, headers = {}, method = 'POST' }: { key?: string | null; headers?: object; method?: string } = {},
 ): Promise<Response> =>
   fetch(`${house.url}/mcp`, {
     method,

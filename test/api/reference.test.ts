@@ -146,7 +146,7 @@ function differences(example: unknown, real: unknown, path = ''): string[] {
   if (typeof example !== typeof real || Array.isArray(example) !== Array.isArray(real))
     return [`${path} is ${typeof real}, not ${typeof example}`];
   if (typeof example !== 'object') return [];
-  const names = new Set([...Object.keys(example as object), ...Object.keys(real as object)]);
+  const names = new Set([...Object.keys(example), ...Object.keys(real as object)]);
   return [...names].flatMap((name) => {
     const [one, other] = [(example as any)[name], (real as any)[name]];
     return (one === undefined) === (other === undefined)

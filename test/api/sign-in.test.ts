@@ -351,15 +351,15 @@ async function sockets(t: Test, house: House): Promise<void> {
     openInspect(house, { ...own, cookie: ada }),
     openInspect(house, { authorization: `Bearer ${house.operatorToken}` }),
   ]);
-  const closed = [one!, two!].map((socket) => once(socket, 'close'));
+  const closed = [one, two].map((socket) => once(socket, 'close'));
   await withCookie(house, cookie, '/sign-out', { body: {} });
   for (const [code] of await Promise.all(closed)) t.equal(code, 1008);
-  t.same([others!.readyState, operators!.readyState], [1, 1], 'nobody else is disturbed');
-  const last = once(others!, 'close');
+  t.same([others.readyState, operators.readyState], [1, 1], 'nobody else is disturbed');
+  const last = once(others, 'close');
   const { id } = (await house.console('/sign-ins')).json.data.find(({ name }: any) => name === 'Ada');
   await house.console(`/sign-ins/${id}`, { method: 'DELETE' });
   t.equal((await last)[0], 1008);
-  operators!.terminate();
+  operators.terminate();
 }
 
 async function plainHttp(t: Test, house: House): Promise<void> {

@@ -161,7 +161,7 @@ async function fromSession(t: Test, house: House): Promise<void> {
   ])
     isRefused(
       t,
-      await house.console(assistantPath(house, assistantId!, '/tests'), { body: { from_session: sessionId } }),
+      await house.console(assistantPath(house, assistantId, '/tests'), { body: { from_session: sessionId } }),
       unrated(refusals.noRoute),
       'a session that the assistant does not have',
     );

@@ -83,7 +83,7 @@ t.test('a script sends its lines, and the conversation stays its own', async (t)
   const events = script.stdout
     .trim()
     .split('\n')
-    .map((line) => JSON.parse(line) as any);
+    .map((line) => JSON.parse(line));
   t.same(
     events.map(({ number, type, message }) => [number, type, message?.content]),
     [

@@ -229,7 +229,7 @@ t.test('a replay prints the conversations that differ most first, and exits 0 wh
     replayed('d', '', { ended: 'different', failed: true }),
   ];
   const counts = { calls_different: 1, ended_different: 0 };
-  const server = await serverOf(t, [testRun({ replay: true, version: 2, counts, results: results as Run['results'] })]);
+  const server = await serverOf(t, [testRun({ replay: true, version: 2, counts, results: results })]);
   const { code, stdout } = await run(['tests', 'replay', 'demo', '--sessions', '3', '--version', '2'], {
     env: server.env,
   });

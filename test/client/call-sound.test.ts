@@ -57,7 +57,7 @@ async function opened(options: Partial<CallOptions> = {}): Promise<Scene> {
     token: async () => ({ url: 'ws://nowhere/call?token=1' }),
     player,
     clock,
-    WebSocket: Open as never,
+    WebSocket: Open,
     ...options,
   });
   call.send(new Uint8Array([1]));

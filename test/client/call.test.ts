@@ -176,7 +176,7 @@ t.test(
       }
     }
     const sessionId = await sessionWith({ greeting: 'Good day.', model: 'tokens=60', characterMs: 60 });
-    const { call, listener } = opened(t, sessionId, { WebSocket: Cut as never, greeting: true });
+    const { call, listener } = opened(t, sessionId, { WebSocket: Cut, greeting: true });
     await listener.until('audio.end');
     sockets[0]!.terminate();
     await listener.until('state', ({ state }) => state === 'lost');

@@ -181,7 +181,7 @@ t.test('an attempt that takes too long is given up, its body too', async (t) => 
     const { fetch, heads } = countingFetch();
     const { parley, clock, waits } = scene.client({
       timeoutMs: 5000,
-      fetch: fetch as (url: string, init: RequestInit) => Promise<Response>,
+      fetch: fetch,
     });
     const failed = t.rejects(parley.sessions.get(session.id), {
       code: null,

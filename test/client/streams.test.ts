@@ -172,7 +172,7 @@ t.test('every wait ends at once with the signal', async (t) => {
     const { fetch, heads } = countingFetch();
     const { parley, clock } = scene.client({
       onRetry: () => waits++,
-      fetch: fetch as (url: string, init: RequestInit) => Promise<Response>,
+      fetch: fetch,
     });
     const leaving = new AbortController();
     const call = t.rejects(

@@ -106,7 +106,7 @@ t.test('calls are chunks of the SDK, between the texts', async (t) => {
     parleyTransport(scene.client().parley, { sessionId: await sessionWith(tool, model) });
   const said = { role: 'user', parts: [{ type: 'text', text: 'Hello' }] };
   const send = async (one: Awaited<ReturnType<typeof transport>>): Promise<ReplyChunk[]> =>
-    all<ReplyChunk>((await one.sendMessages({ messages: [said] })) as unknown as AsyncIterable<ReplyChunk>);
+    all<ReplyChunk>(await one.sendMessages({ messages: [said] }));
   const types = (chunks: readonly ReplyChunk[]): string[] => [...new Set(chunks.map(({ type }) => type))];
   const ran = await send(await transport(ships));
   t.same(types(ran), [

@@ -186,8 +186,7 @@ t.test('a transcription is opened at the address of the client, or at the one th
   const parley = new Parley({
     url: 'http://parley.invalid',
     key: house.key,
-    fetch: ((address: string, init: RequestInit) =>
-      fetch(address.replace('http://parley.invalid', house.url), init)) as typeof fetch,
+    fetch: (address: string, init: RequestInit) => fetch(address.replace('http://parley.invalid', house.url), init),
   });
   for (const url of [house.url, `ws://127.0.0.1:${port}/`]) {
     const transcription = parley.transcribe({ assistant_id, url });
@@ -282,9 +281,7 @@ for (const [name, Class] of classes) {
     let treat = (_socket: WebSocket, _connection: Connection): void => {};
     http.on('upgrade', (request, connection, head) => {
       if (++opened === 1) return void connection.end('HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n');
-      sockets.handleUpgrade(request, connection as Connection, head, (socket) =>
-        treat(socket, connection as Connection),
-      );
+      sockets.handleUpgrade(request, connection, head, (socket) => treat(socket, connection as Connection));
     });
     const parley = new Parley({ url, key: 'ak_1', clock, ...(Class && { WebSocket: Class }) });
 

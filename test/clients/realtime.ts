@@ -66,16 +66,16 @@ const caller = (house: House): Promise<any> =>
 
 /** A reply that was spoken over, as the transcript has it. */
 async function cutBySpeech(t: Test, house: House, sessionId: string, heard: string): Promise<void> {
-  const [said, reply] = (await until(async () => {
+  const [said, reply] = await until(async () => {
     const messages = await transcriptOf(house, sessionId);
     return messages[1]?.status === 'partial' ? messages : null;
-  })) as any[];
+  });
   t.match([said.content, reply.voice.cut_by], ['what is the weather', 'speech']);
   t.ok(reply.content !== '' && heard.startsWith(reply.content), 'no word that was not heard');
 }
 
 export async function agentsRealtime(t: Test, house: House): Promise<void> {
-  const { RealtimeAgent, RealtimeSession } = (await import(realtimeEntry!)) as any;
+  const { RealtimeAgent, RealtimeSession } = await import(realtimeEntry!);
   const { id } = await caller(house);
   const session = new RealtimeSession(new RealtimeAgent({ name: 'Clerk', instructions: 'Be brief.' }), {
     transport: 'websocket',

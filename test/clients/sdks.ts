@@ -29,7 +29,7 @@ export const aiSdkOpenai = await installedAside('@ai-sdk/openai', '3.0.141');
 
 /** With its default model, which asks for responses and refers to earlier items by their ids; and with its others. */
 export async function aiSdkDefault(t: Test, house: House): Promise<void> {
-  const { createOpenAI } = (await import(aiSdkOpenai.entry!)) as any;
+  const { createOpenAI } = await import(aiSdkOpenai.entry!);
   const openai = createOpenAI({ baseURL: `${house.url}/v1`, apiKey: house.key });
   for (const [way, model] of [
     ['by default', openai],
@@ -257,13 +257,7 @@ export async function langchain(t: Test, house: House): Promise<void> {
 export const agentsPackage = await installedAside('@openai/agents', '0.13.3');
 
 export async function agents(t: Test, house: House): Promise<void> {
-  const {
-    Agent,
-    tool: agentTool,
-    OpenAIProvider,
-    Runner,
-    setTracingDisabled,
-  } = (await import(agentsPackage.entry!)) as any;
+  const { Agent, tool: agentTool, OpenAIProvider, Runner, setTracingDisabled } = await import(agentsPackage.entry!);
   setTracingDisabled(true);
   const { id } = await synthetic(house, 'call=look,tokens=3');
   for (const useResponses of [true, false]) {

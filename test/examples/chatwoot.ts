@@ -122,7 +122,7 @@ export class Chatwoot {
     [
       /^GET \/contacts\/(\w+)\/conversations$/,
       (_body, id) =>
-        this.contacts.has(id!)
+        this.contacts.has(id)
           ? this.conversations.filter(({ sourceId }) => sourceId === id).map(({ id: number }) => ({ id: number }))
           : undefined,
     ],
@@ -130,7 +130,7 @@ export class Chatwoot {
       /^POST \/contacts\/(\w+)\/conversations$/,
       ({ custom_attributes }, sourceId) => {
         const id = this.conversations.length + 1;
-        this.conversations.push({ id, sourceId: sourceId!, custom_attributes, messages: [], status: 'open' });
+        this.conversations.push({ id, sourceId: sourceId, custom_attributes, messages: [], status: 'open' });
         return { id };
       },
     ],

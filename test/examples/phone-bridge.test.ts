@@ -43,7 +43,7 @@ async function bridge(texts: string, model: string): Promise<string> {
     env: {
       PATH: process.env.PATH,
       PARLEY_URL: house.url,
-      PARLEY_API_KEY: house.key!,
+      PARLEY_API_KEY: house.key,
       ASSISTANT: id,
       SECRET: 'secret',
       PORT: '0',

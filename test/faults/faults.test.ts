@@ -3,7 +3,7 @@
  * test/store/redis-failover.test.ts.
  */
 import t from 'tap';
-import { idOf, type StoreKind } from './experiment.ts';
+import { idOf } from './experiment.ts';
 import { experiments } from './experiments.ts';
 import { repeat, type Outcome } from './run.ts';
 
@@ -38,7 +38,7 @@ const isTimed = ({ experiment }: (typeof chosen)[number]): boolean => experiment
 const outcomes = new Map<string, Outcome>();
 const run = async (some: Iterable<(typeof chosen)[number]>): Promise<void> => {
   for (const { experiment, store } of some)
-    outcomes.set(idOf(experiment), await repeat(experiment, store as StoreKind, { times: 1, seed, strict: false }));
+    outcomes.set(idOf(experiment), await repeat(experiment, store, { times: 1, seed, strict: false }));
 };
 const next = chosen.filter((each) => !isTimed(each)).values();
 await Promise.all(Array.from({ length: abreast }, () => run(next)));

@@ -55,4 +55,4 @@ export function settableClock(folder: string, library: string = clockAhead(0)['L
 
 /** The same for a Redis. */
 export const settableRedisClock = (folder: string): SettableClock =>
-  settableClock(folder, redisClockAhead(0)['LD_PRELOAD']!);
+  settableClock(folder, redisClockAhead(0)['LD_PRELOAD']);

@@ -28,7 +28,7 @@ const ofEachState = 3;
 export function answer(name: string, snapshot: Snapshot, event: { readonly type: string }) {
   const identity = { kind: name, id: 'golden', workspaceId: 'wks_golden' } as never;
   const actor = openActor(kinds[name]!.kind, { snapshot }, identity, new Inspector());
-  const outcomes = actor.send(event as never) as object[];
+  const outcomes = actor.send(event) as object[];
   return { event, to: actor.state, outcomes: JSON.parse(JSON.stringify(outcomes)) as object[] };
 }
 
@@ -37,7 +37,7 @@ export function snapshotsOfMachines(): Record<string, GoldenSnapshot[]> {
     Object.entries(machines).map(([name, { machine, rows }]) => {
       const { input, kind: { version } } = kinds[name]!;
       const events = [...new Map(rows.map(({ event }) => [JSON.stringify(event), event])).values()];
-      const paths = getShortestPaths(machine, { events: events as never, input: input as never, limit: 20_000 });
+      const paths = getShortestPaths(machine, { events: events as never, input: input, limit: 20_000 });
       const found = paths.map(({ state }): Snapshot => ({ version, state: String(state.value), context: state.context as unknown }));
       const chosen = Object.keys(machine.states).flatMap((state) => found.filter((one) => one.state === state).slice(0, ofEachState));
       return [name, chosen.map((snapshot) => ({ snapshot, answers: events.map((event) => answer(name, snapshot, event)) }))];

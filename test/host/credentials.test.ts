@@ -21,7 +21,7 @@ async function open() {
     return store.catalog.read(kind, workspaceId, id);
   };
   const clock = new ManualClock();
-  return { asked, clock, workspace, credential, store, credentials: new Credentials({ read } as Catalog, clock) };
+  return { asked, clock, workspace, credential, store, credentials: new Credentials({ read }, clock) };
 }
 
 t.test('turns share a read of the store until it is too old', async (t) => {

@@ -124,11 +124,10 @@ async function countingSlugs(): Promise<{ scene: Scene; asked: () => number }> {
 }
 
 const takesSlug = async ({ host, workspaceId, assistantId }: Scene, slug: string | null): Promise<void> =>
-  void (await host.assistants.configure(
-    workspaceId,
-    assistantId,
-    (record) => ({ ...record, link: slug === null ? null : { slug, limits: {}, origins: [] } }) as never,
-  ));
+  void (await host.assistants.configure(workspaceId, assistantId, (record) => ({
+    ...record,
+    link: slug === null ? null : { slug, limits: {}, origins: [] },
+  })));
 
 const idOf = async ({ host }: Scene, slug: string): Promise<string | undefined> =>
   (await host.assistants.bySlug(slug))?.record.id;

@@ -18,6 +18,7 @@ import type { Speaker, TurnReports } from '../../src/turn/ports.ts';
 import type { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 import * as records from '../store/fixtures.ts';
+import type { NewSession } from '../../src/turn/new-session.ts';
 
 export const turnMsMax = 100_000;
 
@@ -151,9 +152,9 @@ export class Scene {
 
   async session({
     maxCallSeconds = 3600,
-    greeting = null as string | null,
-    channel = 'api' as Session['channel'],
-  } = {}): Promise<Session> {
+    greeting = null,
+    channel = 'api',
+  }: Partial<Pick<NewSession, 'maxCallSeconds' | 'greeting' | 'channel'>> = {}): Promise<Session> {
     const { workspaceId, assistantId } = this;
     const wanted = {
       workspaceId,

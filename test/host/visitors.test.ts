@@ -2,7 +2,6 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
 import { nobody } from '../../src/actors/cause.ts';
-import type { InspectedEvent } from '../../src/actors/inspector.ts';
 import type { VisitorUse } from '../../src/host/link-budget.ts';
 import { LinkRefused } from '../../src/host/visitors.ts';
 import { limits } from '../../src/base/limits.ts';
@@ -84,7 +83,7 @@ t.test('a refused visitor whose clock runs keeps the place until it has run out'
   const session = await scene.session();
   const states: string[] = [];
   host.inspector.watch((inspected) => {
-    if (inspected.actor.kind === 'visitor' && inspected.type === 'event') states.push((inspected as InspectedEvent).to);
+    if (inspected.actor.kind === 'visitor' && inspected.type === 'event') states.push(inspected.to);
   });
   host.visitors.noteAccepted(talking(session, 'vis_1', 0), clock.now() + 1_000, nobody);
   await turnOfTheLoop();

@@ -1,7 +1,6 @@
 /** A workspace's slots: the machine is sent only events that move it, without a visible difference. */
 import fc from 'fast-check';
 import t from 'tap';
-import type { WorkspaceContext } from '../../machines/workspace.ts';
 import { Inspector } from '../../src/actors/inspector.ts';
 import { Workspaces } from '../../src/host/workspaces.ts';
 import { memoryStore } from '../../src/store/memory.ts';
@@ -47,10 +46,10 @@ async function view(watched: boolean) {
     else if (command.kind === 'sync') {
       stored = command.inFlight;
       await workspaces.sync(id);
-      return actor.machine.context as WorkspaceContext;
+      return actor.machine.context;
     } else if (command.kind === 'configure') {
       await workspaces.configure(id, (before) => ({ ...before, turnsInFlightMax: command.max }));
-      return actor.machine.context as WorkspaceContext;
+      return actor.machine.context;
     }
     return actor.machine.state;
   };

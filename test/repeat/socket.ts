@@ -58,7 +58,7 @@ export class RawSocket {
     return new Promise((resolve, reject) => {
       const asked = request({ host: '127.0.0.1', port, path, headers: { ...headers, ...upgrade }, agent: false });
       asked.on('error', reject).on('response', ({ statusCode }) => reject(new Error(`${path}: ${statusCode}`)));
-      asked.on('upgrade', (_, socket) => resolve(new RawSocket(socket as Socket))).end();
+      asked.on('upgrade', (_, socket) => resolve(new RawSocket(socket))).end();
     });
   }
 

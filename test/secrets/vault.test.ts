@@ -26,9 +26,9 @@ const holder = (id: string, over: Partial<Holder> = {}): Holder => ({
 });
 
 t.test('a secret sealed under the earlier PARLEY_SECRET opens, and is told from one sealed now', async (t) => {
-  const before = openVault(first!, ids);
+  const before = openVault(first, ids);
   const old = { ...holder('crd_1'), sealed: before.seal(holder('crd_1'), 'sk-1') };
-  const now = openVault(second!, ids, first);
+  const now = openVault(second, ids, first);
   const fresh = { ...holder('crd_2'), sealed: now.seal(holder('crd_2'), 'sk-2') };
   t.same([now.open(old), now.open(fresh)], ['sk-1', 'sk-2']);
   t.same(
@@ -39,7 +39,7 @@ t.test('a secret sealed under the earlier PARLEY_SECRET opens, and is told from 
     ],
   );
   t.equal(before.open(fresh), null, 'nothing new is sealed under the old one');
-  for (const other of [openVault(second!, ids), openVault(third!, ids, second), openVault(third!, ids)])
+  for (const other of [openVault(second, ids), openVault(third, ids, second), openVault(third, ids)])
     t.same([other.open(old), other.sealing(old)], [null, null]);
 });
 
@@ -56,11 +56,11 @@ const elsewhere: Readonly<Record<string, Partial<Holder>>> = {
 };
 
 t.test('a secret opens for its row, its provider and its origin alone', async (t) => {
-  const vault = openVault(first!, ids);
+  const vault = openVault(first, ids);
   const right = { ...holder('crd_1'), sealed: vault.seal(holder('crd_1'), 'sk-1') };
   for (const [name, over] of Object.entries(elsewhere)) {
     t.same(
-      [openVault(first!, ids).open({ ...right, ...over }), vault.sealing({ ...right, ...over })],
+      [openVault(first, ids).open({ ...right, ...over }), vault.sealing({ ...right, ...over })],
       [null, null],
       name,
     );
@@ -91,12 +91,12 @@ t.test('a secret opens for its row, its provider and its origin alone', async (t
 t.test(
   'a secret that an earlier version bound to its row alone opens, and cannot be made of one bound now',
   async (t) => {
-    const vault = openVault(second!, ids, first);
+    const vault = openVault(second, ids, first);
     for (const [secret, which] of [
       [first, 'previous'],
       [second, 'present'],
     ] as const) {
-      const old = { ...holder('crd_1'), sealed: sealedAsBefore(secret!, holder('crd_1'), 'sk-1') };
+      const old = { ...holder('crd_1'), sealed: sealedAsBefore(secret, holder('crd_1'), 'sk-1') };
       t.same([vault.open(old), vault.sealing(old)], ['sk-1', { secret: which, bound: false }]);
       t.same([vault.open({ ...old, id: 'crd_3' }), vault.open({ ...old, workspaceId: 'wks_2' })], [null, null]);
     }
@@ -140,7 +140,7 @@ t.test('an opened secret is held no longer than it may be', async (t) => {
     all: (vault) => vault.forget(),
   };
   const vaults = Object.entries(forgetting).map(([name, forget]) => {
-    const vault = openVault(first!, ids);
+    const vault = openVault(first, ids);
     return {
       name,
       forget: () => forget(vault),
@@ -168,7 +168,7 @@ t.test(
     const { workspaceId, clock } = one;
     const forgotten = { here: [] as unknown[], elsewhere: [] as unknown[] };
     const vault: Vault = {
-      ...openVault(first!, ids),
+      ...openVault(first, ids),
       forget: (...row) => void forgotten.here.push(row.filter((part) => part !== undefined)),
     };
     one.host.onCredentials = (...row) => vault.forget(...row);

@@ -75,7 +75,7 @@ export async function runFaults(world: World, untilMs: number): Promise<void> {
     const name = random.pick(possible);
     const host = random.pick(hosts);
     history.note(`fault ${name} ${host.name}`);
-    under.push(Promise.resolve((faults[name] as Fault)(world, host)));
+    under.push(Promise.resolve(faults[name](world, host)));
     if (random.chance(0.7)) await under.at(-1);
   }
   await Promise.all(under);

@@ -98,7 +98,7 @@ function offersOf(states: readonly State[], { sessions }: State, { turn }: TurnS
     // Version 1 of an assistant that has not changed since before versions existed is the assistant.
     if (stored == null)
       return turn.assistantVersion === 1 && state.record.release === undefined
-        ? [{ systemPrompt: state.record.model.systemPrompt, functions: functionNames as readonly string[] }]
+        ? [{ systemPrompt: state.record.model.systemPrompt, functions: functionNames }]
         : [];
     const functions = stored.tools.flatMap((tool) => tool.functions.map(({ name }) => name));
     return [{ systemPrompt: stored.settings.model.systemPrompt, functions }];

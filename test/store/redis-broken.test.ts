@@ -246,7 +246,7 @@ t.test('each broken Redis store fails its test', { skip: whyNoRedis() ?? false }
 
   for (const [name, each] of Object.entries(broken)) {
     await t.test(`rejected: ${name}`, async (t) => {
-      const runs = (error: Error): boolean => !/user_script/.test(String((error.cause ?? error) as Error));
+      const runs = (error: Error): boolean => !/user_script/.test(String(error.cause ?? error));
       await rejected(
         t,
         name,

@@ -82,7 +82,7 @@ const against =
     ]) {
       await place.pass(elapsed);
       for (let time = 0; time < times; time++) {
-        const [own] = await place.stores[process]!.limits.takeBudgets(workspaceId, keyId, budgets, 0);
+        const [own] = await place.stores[process].limits.takeBudgets(workspaceId, keyId, budgets, 0);
         const [exact] = await oracle.limits.takeBudgets(workspaceId, keyId, budgets, place.now());
         check(own!, exact!, ceiling);
       }

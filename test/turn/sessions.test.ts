@@ -1,7 +1,6 @@
 /** Decide, commit, act, answer (architecture, idea 2). */
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import t from 'tap';
-import type { WorkspaceContext } from '../../machines/workspace.ts';
 import { limits } from '../../src/base/limits.ts';
 import { takeStep, type Steps } from '../../src/store/steps.ts';
 import { StoreUnavailable } from '../../src/store/store.ts';
@@ -226,7 +225,7 @@ t.test('a turn takes a slot of the workspace if its caller requests it, in the s
   const leave = scene.host.inspector.watch(() => {});
   const standing = async () => [
     machine.state,
-    (machine.context as WorkspaceContext).inFlight,
+    machine.context.inFlight,
     await scene.store.turns.inFlight(scene.workspaceId),
   ];
   const visitors = [];

@@ -12,6 +12,12 @@ import type { Fate, TurnResult, Speaker } from '../../src/turn/ports.ts';
 import { TurnRunner } from '../../src/turn/runner.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
+interface StartOptions {
+  readonly holdable?: boolean;
+  readonly credential?: boolean;
+  readonly fault?: unknown;
+}
+
 /** A step of the store that waits for its answer. */
 export class Step<Asked, Answer> {
   readonly asked: Asked;
@@ -130,7 +136,7 @@ export class Stage {
   }
 
   /** Calls the model. `fault`: that its credential cannot be looked up; `credential`: whether there is one. */
-  start({ holdable = false, credential = true, fault = null as unknown } = {}): this {
+  start({ holdable = false, credential = true, fault = null }: StartOptions = {}): this {
     const start = (sink: ModelSink): ModelStream => {
       this.calls++;
       this.model = sink;

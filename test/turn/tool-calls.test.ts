@@ -162,7 +162,7 @@ t.test('results of approved calls are stored one after another, each with all ea
   const answer: (() => void)[] = [];
   const steps = {
     step: (_: number, __: ToolCall[], amended: Approved) => (
-      stored.push(amended.message.toolCalls!.map(({ status }) => status)),
+      stored.push(amended.message.toolCalls.map(({ status }) => status)),
       new Promise((resolve) => answer.push(() => resolve('stored')))
     ),
   } as unknown as TurnSteps;
@@ -183,7 +183,7 @@ t.test('results of approved calls are stored one after another, each with all ea
     index: 0,
     message,
     ids: ['call_1', 'call_2'],
-  } as unknown as Approved);
+  });
   calls.send();
   for (const expected of [
     ['completed', 'completed'],

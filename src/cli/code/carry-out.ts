@@ -5,7 +5,7 @@ import { segment, type ConsoleClient } from '../console-client.ts';
 import { withTestAdvice } from '../required-tests.ts';
 import { refused, type Folder } from './folder.ts';
 import { readWorkspace, storedTest, type WorkspaceState } from './installation.ts';
-import { planOf, type AssistantStep, type Plan, type Step, type Stored } from './plan.ts';
+import { planOf, type AssistantStep, type Change, type FileOf, type Plan, type Step, type Stored } from './plan.ts';
 import {
   bodyOfAssistant,
   bodyOfTest,
@@ -47,8 +47,8 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
     toolIds.set(name, id);
   }
   const assistantIds = new Map(target.state.installation.assistants.map(({ name, id }) => [name, id]));
-  const toolOf: IdOf = (name) => toolIds.get(name)!;
-  const attempt = async (step: Pick<Step<unknown>, 'file'>, run: () => Promise<void>): Promise<void> => {
+  const toolOf = idFrom(toolIds);
+  const attempt = async (step: { readonly file: FileOf<unknown> }, run: () => Promise<void>): Promise<void> => {
     if (!(await isApplied(step.file.path, target, run))) overtaken.push(step.file.name);
   };
   // A change of its tool would be a part of what an overtaken assistant does not get.
@@ -60,16 +60,18 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
       if (id !== null) assistantIds.set(step.file.name, id);
     });
   const created = new Map(
-    plan.assistants.flatMap(({ outcome, file }) =>
-      outcome === 'create' && assistantIds.has(file.name) ? [[file.name, assistantIds.get(file.name)!] as const] : [],
-    ),
+    plan.assistants.flatMap(({ outcome, file: { name } }) => {
+      const id = assistantIds.get(name);
+      return outcome === 'create' && id !== undefined ? [[name, id] as const] : [];
+    }),
   );
   for (const [name, id] of await keepFirst('assistants', created, target)) {
     if (id !== created.get(name)) overtaken.push(name);
     assistantIds.set(name, id);
   }
   for (const step of plan.tools)
-    if (step.outcome === 'change' && !isOvertaken(step)) await attempt(step, () => changeTool(step, target));
+    if (step.outcome === 'change' && !isOvertaken(step))
+      await attempt(step, () => changeTool(step.file, step.stored, step.changes, target));
   for (const step of plan.tests)
     if (!overtaken.includes(step.file.settings.assistant))
       await attempt(step, () => applyTest(step, assistantIds, target));
@@ -88,7 +90,7 @@ async function keepFirst(
   const first = new Map(made);
   if (made.size === 0) return first;
   for await (const { id, name } of client.all<{ readonly id: string; readonly name: string }>(`${workspace}/${kind}`))
-    if (first.has(name) && id < first.get(name)!) first.set(name, id);
+    if (id < (first.get(name) ?? '')) first.set(name, id);
   for (const [name, id] of made) if (first.get(name) !== id) await client.delete(`${workspace}/${kind}/${segment(id)}`);
   return first;
 }
@@ -107,14 +109,15 @@ async function isApplied(path: string, { folder }: Target, run: () => Promise<vo
   }
 }
 
-const credentialOf =
-  ({ state }: Target): IdOf =>
+/** Looks names up that `checkReferences` has found before. */
+const idFrom =
+  (ids: ReadonlyMap<string, string>): IdOf =>
   (name) =>
-    state.credentials.get(name)!;
+    ids.get(name) ?? '';
 
 async function createTool(step: Step<ToolSettings>, target: Target): Promise<string> {
   const { client, workspace } = target;
-  const { functions, ...body } = bodyOfTool(step.file.settings, credentialOf(target));
+  const { functions, ...body } = bodyOfTool(step.file.settings, idFrom(target.state.credentials));
   const isMcp = step.file.settings.kind === 'mcp';
   let id = '';
   await isApplied(step.file.path, target, async () => {
@@ -129,15 +132,23 @@ async function createTool(step: Step<ToolSettings>, target: Target): Promise<str
   return id;
 }
 
-async function changeTool({ file, stored, changes }: Step<ToolSettings>, target: Target): Promise<void> {
-  const body = bodyOfTool(file.settings, credentialOf(target));
-  const fields = new Set(changes.map(({ path }) => path.split('.')[0]!));
+async function changeTool(
+  file: FileOf<ToolSettings>,
+  stored: Stored<ToolSettings>,
+  changes: readonly Change[],
+  target: Target,
+): Promise<void> {
+  const body = bodyOfTool(file.settings, idFrom(target.state.credentials));
+  const fields = fieldsOf(changes);
   await target.client.patch(
-    `${target.workspace}/tools/${segment(stored!.id)}`,
+    `${target.workspace}/tools/${segment(stored.id)}`,
     changed(body, fields),
-    `"${stored!.digest}"`,
+    `"${stored.digest}"`,
   );
 }
+
+const fieldsOf = (changes: readonly Change[]): Set<string> =>
+  new Set(changes.flatMap(({ path }) => path.split('.', 1)));
 
 const bodyFields: Readonly<Record<string, string>> = { credential: 'credential_id', tools: 'tool_ids' };
 
@@ -149,11 +160,11 @@ async function applyAssistant(step: AssistantStep, tool: IdOf, target: Target): 
   const { client, workspace } = target;
   const { file, stored, outcome, changes } = step;
   if (outcome !== 'create' && outcome !== 'change') return null;
-  const body = bodyOfAssistant(file.settings, { tool, credential: credentialOf(target) });
+  const body = bodyOfAssistant(file.settings, { tool, credential: idFrom(target.state.credentials) });
   if (stored === null) {
     return (await client.post<ConsoleAssistantView>(`${workspace}/assistants`, { name: file.name, ...body })).body.id;
   }
-  const fields = new Set(changes.map(({ path }) => path.split('.')[0]!));
+  const fields = fieldsOf(changes);
   // The prompt is a setting of the model.
   const model = fields.delete('prompt') || fields.has('model') ? { model: modelChanges(step, body.model) } : {};
   fields.delete('model');
@@ -169,12 +180,12 @@ async function applyTest(
   { client, workspace }: Target,
 ): Promise<void> {
   const { assistant } = file.settings;
-  const path = `${workspace}/assistants/${segment(assistantIds.get(assistant)!)}/tests`;
+  const path = `${workspace}/assistants/${segment(idFrom(assistantIds)(assistant))}/tests`;
   if (outcome === 'create') await client.post(path, bodyOfTest(file.settings));
   if (outcome !== 'change') return;
-  const own = `${path}/${segment(stored!.id)}`;
+  const own = `${path}/${segment(stored.id)}`;
   const { body } = await client.get<TestView>(own);
-  if (storedTest(body, assistant).digest !== stored!.digest) throw new Overtaken();
+  if (storedTest(body, assistant).digest !== stored.digest) throw new Overtaken();
   await client.patch(own, bodyOfTest(file.settings));
 }
 
@@ -213,18 +224,18 @@ async function settle(
     ...after.assistants,
     ...after.tests,
   ];
-  for (const { outcome, file, stored } of steps) if (outcome === 'same') digests.set(file.path, stored!.digest);
+  for (const { outcome, file, stored } of steps) if (outcome === 'same') digests.set(file.path, stored.digest);
   const isDone = new Set(plan.assistants.filter(({ outcome }) => outcome !== 'conflict').map(({ file }) => file.name));
   const isOfOthers = (name: string): boolean =>
     after.tools.some(({ file, outcome }) => file.name === name && outcome !== 'same');
   for (const step of after.assistants) {
-    const { file, stored } = step;
-    if (!step.publish || step.outcome !== 'same' || !isDone.has(file.name) || overtaken.includes(file.name)) continue;
+    const { file, stored, outcome } = step;
+    if (!step.publish || outcome !== 'same' || !isDone.has(file.name) || overtaken.includes(file.name)) continue;
     if (file.settings.tools.some(isOfOthers)) continue;
     const wasPublished = await isApplied(file.path, target, async () => {
-      const path = `${workspace}/assistants/${segment(stored!.id)}`;
+      const path = `${workspace}/assistants/${segment(stored.id)}`;
       await withTestAdvice(client, path, () =>
-        client.post<ConsoleAssistantView>(`${path}/publish`, {}, undefined, `"${stored!.digest}"`),
+        client.post<ConsoleAssistantView>(`${path}/publish`, {}, undefined, `"${stored.digest}"`),
       );
       published.push(file.name);
     });
@@ -232,6 +243,9 @@ async function settle(
   }
   return { digests, published };
 }
+
+const failureIn = ({ yaml }: Folder, path: string, keys: readonly string[], message: string): CommandFailure =>
+  yaml.get(path)?.failure(keys, message) ?? new CommandFailure(message);
 
 /** Rejects what the installation cannot have, before anything is written. */
 export function checkReferences(plan: Plan, { folder, state }: Pick<Target, 'folder' | 'state'>): void {
@@ -241,7 +255,7 @@ export function checkReferences(plan: Plan, { folder, state }: Pick<Target, 'fol
   ]);
   const check = (path: string, name: string | null, keys: readonly string[]): void => {
     if (name !== null && !state.credentials.has(name))
-      throw folder.yaml.get(path)!.failure(keys, `No credential of the workspace is called "${name}".`);
+      throw failureIn(folder, path, keys, `No credential of the workspace is called "${name}".`);
   };
   const assistants = new Set([
     ...folder.files.assistants.map(({ name }) => name),
@@ -249,25 +263,31 @@ export function checkReferences(plan: Plan, { folder, state }: Pick<Target, 'fol
   ]);
   for (const { file } of plan.tests)
     if (!assistants.has(file.settings.assistant))
-      throw folder.yaml
-        .get(file.path)!
-        .failure(['assistant'], `No assistant is called "${file.settings.assistant}", in the files or the workspace.`);
+      throw failureIn(
+        folder,
+        file.path,
+        ['assistant'],
+        `No assistant is called "${file.settings.assistant}", in the files or the workspace.`,
+      );
   for (const { file, stored } of plan.tools) {
     check(file.path, file.settings.credential, ['credential']);
     if (stored !== null && stored.settings.kind !== file.settings.kind)
-      throw folder.yaml.get(file.path)!.failure(['kind'], `The kind of the tool "${file.name}" cannot change.`);
+      throw failureIn(folder, file.path, ['kind'], `The kind of the tool "${file.name}" cannot change.`);
   }
   for (const { file } of plan.assistants) {
     const { model, voice, tools: names } = file.settings;
     check(file.path, model.credential, ['model', 'credential']);
     for (const [index, { credential }] of model.fallbacks.entries())
       check(file.path, credential, ['model', 'fallbacks', `${index}`, 'credential']);
-    check(file.path, (voice?.['credential'] ?? null) as string | null, ['voice', 'credential']);
+    check(file.path, voice?.credential ?? null, ['voice', 'credential']);
     const unknown = names.findIndex((name) => !tools.has(name));
     if (unknown >= 0)
-      throw folder.yaml
-        .get(file.path)!
-        .failure(['tools', `${unknown}`], `No tool is called "${names[unknown]}", in the files or the workspace.`);
+      throw failureIn(
+        folder,
+        file.path,
+        ['tools', `${unknown}`],
+        `No tool is called "${names[unknown]}", in the files or the workspace.`,
+      );
   }
 }
 

@@ -41,21 +41,20 @@ export interface Change {
   readonly after: unknown;
 }
 
-export type Outcome = 'create' | 'change' | 'same' | 'conflict';
+/** `stored` is null for one that is to be created. */
+type Outcome<Row> =
+  | { readonly outcome: 'create'; readonly stored: null }
+  | { readonly outcome: 'change' | 'same'; readonly stored: Row }
+  | { readonly outcome: 'conflict'; readonly stored: Row | null };
 
-export interface Step<Settings, Row extends Stored<Settings> = Stored<Settings>> {
-  readonly outcome: Outcome;
+export type Step<Settings, Row extends Stored<Settings> = Stored<Settings>> = Outcome<Row> & {
   readonly file: FileOf<Settings>;
-  /** Null for one that is to be created. */
-  readonly stored: Row | null;
   readonly changes: readonly Change[];
   /** Reason for a conflict. */
   readonly reason?: string;
-}
+};
 
-export interface AssistantStep extends Step<AssistantSettings, StoredAssistant> {
-  readonly publish: boolean;
-}
+export type AssistantStep = Step<AssistantSettings, StoredAssistant> & { readonly publish: boolean };
 
 export interface Plan {
   readonly tools: readonly Step<ToolSettings>[];
@@ -101,8 +100,8 @@ const isPublished = (
   outcome !== 'conflict' &&
   stored?.status !== 'disabled' &&
   (outcome !== 'same' ||
-    stored!.changed ||
-    stored!.status !== 'published' ||
+    stored.changed ||
+    stored.status !== 'published' ||
     tools.some((tool) => tool.outcome === 'change' && file.settings.tools.includes(tool.file.name)));
 
 const changedSince = 'it has changed since the file was written';
@@ -127,7 +126,10 @@ function compare<Settings extends object, Row extends Stored<Settings>>(
   return isStale(file, stored) && !force ? conflict(step, file.digest === null ? noDigest : changedSince) : step;
 }
 
-const conflict = <One extends { readonly outcome: Outcome }>(step: One, reason: string): One => ({
+const conflict = <Settings, Row extends Stored<Settings>>(
+  step: Step<Settings, Row>,
+  reason: string,
+): Step<Settings, Row> => ({
   ...step,
   outcome: 'conflict',
   reason,
@@ -161,7 +163,7 @@ function holdBack(
       } else if (step.outcome !== 'same') {
         const tool = names.find((name) => heldTools.get(name)?.outcome === 'conflict');
         if (tool === undefined) continue;
-        held[index] = conflict(step, `its tool "${tool}" is in conflict`);
+        held[index] = conflict<AssistantSettings, StoredAssistant>(step, `its tool "${tool}" is in conflict`);
         moved = true;
       }
     }

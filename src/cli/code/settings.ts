@@ -25,7 +25,7 @@ export interface AssistantSettings {
   readonly prompt: string | null;
   readonly greeting: string | null;
   readonly visitor_fields: readonly Json[];
-  readonly voice: Json | null;
+  readonly voice: (Json & { readonly credential: string | null }) | null;
   readonly max_call_seconds: number;
   readonly tools: readonly string[];
   readonly tool_rounds_max: number;
@@ -184,11 +184,17 @@ const short = (value: Json, defaults: Json): Json =>
     ),
   );
 
-/** The value with the defaults of fields that are absent, or null where null is no value of theirs. */
-const full = (value: Json, defaults: Json): Json => ({
-  ...defaults,
-  ...Object.fromEntries(Object.entries(value).filter(([name, item]) => item !== null || defaults[name] === undefined)),
-});
+/**
+ * A checked value with the defaults of fields that are absent, or null where null is no value of theirs: the API's own
+ * schemas have shown that it then has its type.
+ */
+const full = <Whole extends object = Json>(value: object, defaults: Json): Whole =>
+  ({
+    ...defaults,
+    ...Object.fromEntries(
+      Object.entries(value).filter(([name, item]) => item !== null || defaults[name] === undefined),
+    ),
+  }) as object as Whole;
 
 /** The content of an assistant's file, but for its name and digest; the prompt is in a Markdown file. */
 export function contentOfAssistant(settings: AssistantSettings, promptFile: string): Json {
@@ -229,28 +235,27 @@ export function contentOfTest({ assistant, title, steps, ...rest }: TestSettings
 
 /** The settings that a file's content describes; it was checked before. */
 export function assistantOfContent(content: Json, prompt: string | null): AssistantSettings {
-  const { prompt_file: _, ...model } = full((content['model'] ?? {}) as Json, modelDefaults);
-  const whole = full(content, assistantDefaults) as Json & { readonly visitor_fields: readonly Json[] };
+  const { model: given, ...whole } = full<AssistantSettings>(content, assistantDefaults);
+  const { prompt_file: _, ...model } = full<AssistantSettings['model'] & { prompt_file?: string }>(given ?? {}, {
+    provider: 'scripted',
+    name: 'scripted',
+    ...modelDefaults,
+  });
   return {
-    model: {
-      provider: 'scripted',
-      name: 'scripted',
-      ...model,
-      fallbacks: (model['fallbacks'] as Json[]).map((one) => full(one, choiceDefaults)),
-    } as unknown as AssistantSettings['model'],
+    model: { ...model, fallbacks: model.fallbacks.map((one) => full(one, choiceDefaults)) },
     prompt,
     // The API stores no empty greeting.
-    greeting: (whole['greeting'] as string | null) || null,
+    greeting: whole.greeting || null,
     visitor_fields: whole.visitor_fields.map((field) => full(field, { label: field['name'], ...fieldDefaults })),
-    voice: whole['voice'] === null ? null : full(whole['voice'] as Json, voiceDefaults),
-    max_call_seconds: whole['max_call_seconds'] as number,
-    tools: whole['tools'] as string[],
-    tool_rounds_max: whole['tool_rounds_max'] as number,
+    voice: whole.voice && full(whole.voice, voiceDefaults),
+    max_call_seconds: whole.max_call_seconds,
+    tools: whole.tools,
+    tool_rounds_max: whole.tool_rounds_max,
   };
 }
 
 export function toolOfContent(content: Json): ToolSettings {
-  const whole = full(content, toolDefaults) as unknown as ToolSettings;
+  const whole = full<ToolSettings>(content, toolDefaults);
   const defaults = whole.kind === 'mcp' ? functionDefaults : definitionDefaults;
   return {
     kind: whole.kind,
@@ -266,14 +271,14 @@ export function toolOfContent(content: Json): ToolSettings {
 }
 
 export function testOfContent(content: Json): TestSettings {
-  const whole = full(content, testDefaults) as unknown as TestSettings;
+  const { assistant, name, ...whole } = full<Omit<TestSettings, 'title'> & { name: string }>(content, testDefaults);
   const resultOf = ({ status = 'completed', output = '' }: Json): Json => ({
     status,
     output: typeof output === 'string' ? output : JSON.stringify(output),
   });
   return {
-    assistant: content['assistant'] as string,
-    title: content['name'] as string,
+    assistant,
+    title: name,
     visitor: whole.visitor,
     metadata: whole.metadata,
     steps: whole.steps.map((step) => full(step, stepDefaults)),
@@ -301,7 +306,7 @@ export function bodyOfAssistant(
   return {
     ...rest,
     model: { ...choice(model), system_prompt: prompt, fallbacks: model.fallbacks.map(choice) },
-    voice: voice && choice(voice as Json & { readonly credential: string | null }),
+    voice: voice && choice(voice),
     tool_ids: tools.map(ids.tool),
   };
 }

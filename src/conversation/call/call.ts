@@ -265,7 +265,7 @@ export class Call implements SpeechPort, ReplyPort {
       case 'turn.announce':
         return this.#starter.announce(reply!);
       case 'turn.started':
-        return void reply!.send({ type: 'announced' });
+        return void reply?.send({ type: 'announced' });
       case 'turn.withdraw':
         return reply === null ? undefined : this.#withdraw(reply, fails);
       case 'turn.cut':
@@ -277,7 +277,7 @@ export class Call implements SpeechPort, ReplyPort {
       case 'turn.failed':
         return this.#tellFailed(outcome.code);
       case 'audio.begin':
-        return void reply!.send({ type: 'begin' });
+        return void reply?.send({ type: 'begin' });
       case 'audio.pause':
         return void reply?.send({ type: 'pause' });
       case 'audio.resume':

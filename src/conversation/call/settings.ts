@@ -42,7 +42,7 @@ const defaults: CallSettings = {
 };
 
 export function settingsOf(query: CallQuery): CallSettings {
-  const outputEncoding = (query.output_encoding as OutputEncoding | undefined) ?? defaults.outputEncoding;
+  const outputEncoding = query.output_encoding ?? defaults.outputEncoding;
   return {
     ...withStart(defaults, query),
     outputEncoding,
@@ -55,10 +55,10 @@ export function settingsOf(query: CallQuery): CallSettings {
 /** The settings with those that a `start` names. */
 export const withStart = (before: CallSettings, start: StartSettings): CallSettings => ({
   ...before,
-  encoding: (start.encoding as Encoding | undefined) ?? before.encoding,
+  encoding: start.encoding ?? before.encoding,
   sampleRate: start.sample_rate ?? before.sampleRate,
   language: start.language ?? before.language,
   partials: start.partials ?? before.partials,
   turnSilenceMs: start.turn_silence_ms ?? before.turnSilenceMs,
-  bargeIn: (start.barge_in as BargeIn | undefined) ?? before.bargeIn,
+  bargeIn: start.barge_in ?? before.bargeIn,
 });

@@ -122,15 +122,16 @@ export class CallSocket implements SocketListener {
   }
 
   #command(message: ClientMessage | null): void {
-    const type = message?.type;
-    if (type === 'start') return this.#start(message!);
-    const played = type === 'played' ? fits(messages.played, message!) : null;
+    if (message === null) return this.#call.fault('invalid_request', refused);
+    const { type } = message;
+    if (type === 'start') return this.#start(message);
+    const played = type === 'played' ? fits(messages.played, message) : null;
     if (played !== null) return this.#reports.add(played.message_id, played.samples);
-    const written = type === 'message' ? fits(messages.message, message!) : null;
+    const written = type === 'message' ? fits(messages.message, message) : null;
     if (written !== null) return this.#call.message(written.text);
-    if (type === 'interrupt' && fits(messages.interrupt, message!)) return this.#call.interrupt();
-    if (type === 'flush' && fits(messages.flush, message!)) return void this.#call.speech.flush();
-    if (type === 'hangup' && fits(messages.hangup, message!)) return this.#hangup();
+    if (type === 'interrupt' && fits(messages.interrupt, message)) return this.#call.interrupt();
+    if (type === 'flush' && fits(messages.flush, message)) return void this.#call.speech.flush();
+    if (type === 'hangup' && fits(messages.hangup, message)) return this.#hangup();
     this.#call.fault('invalid_request', refused);
   }
 
@@ -145,12 +146,8 @@ export class CallSocket implements SocketListener {
     const start = this.#call.speech.listens ? null : fits(messages.start, message);
     const settings = start && withStart(this.#call.settings, start);
     const { provider } = this.#options.ready;
-    if (
-      settings === null ||
-      !takesRate(settings) ||
-      (start!.language !== undefined && !provider.takesLanguage(start!.language))
-    )
-      return this.#call.fault('invalid_request', refused);
+    const isTaken = start?.language === undefined || provider.takesLanguage(start.language);
+    if (settings === null || !takesRate(settings) || !isTaken) return this.#call.fault('invalid_request', refused);
     this.#call.configure(settings);
   }
 

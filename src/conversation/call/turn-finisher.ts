@@ -6,6 +6,7 @@ import type { CutBy } from '../../../machines/call.ts';
 import type { ReplyEvent, ReplyOutcome } from '../../../machines/reply.ts';
 import type { Cause } from '../../store/store.ts';
 import type { Heard } from '../../turn/ports.ts';
+import type { TurnRunner } from '../../turn/runner.ts';
 import { isStopping } from '../../turn/states.ts';
 import { causeByPrincipal } from '../principal.ts';
 import { endMessage, failedMessage } from './messages.ts';
@@ -130,8 +131,8 @@ export class TurnFinisher {
 
   /** Removes all traces of a turn that began after its reply was taken back. */
   async remove(reply: Reply): Promise<void> {
-    reply.runner!.endSpeech('unheard');
-    await reply.runner!.ended;
+    reply.runner?.endSpeech('unheard');
+    await reply.runner?.ended;
     this.replies.delete(reply.messageId);
   }
 
@@ -183,7 +184,7 @@ export class TurnFinisher {
     if (outcome.type === 'turn.withdraw') runner.endSpeech('unheard');
     else if (outcome.type === 'turn.finish') runner.endSpeech('heard');
     else if (outcome.type === 'turn.fail') runner.endSpeech({ dropped: faults[outcome.code] ?? 'ours' });
-    else if (outcome.type === 'turn.cut') this.#seal(reply, outcome.by);
+    else if (outcome.type === 'turn.cut') this.#seal(runner, outcome.by);
     await runner.ended;
     this.replies.delete(reply.messageId);
     // A client that reads the transcript after this message finds no trace of the turn.
@@ -195,12 +196,12 @@ export class TurnFinisher {
   }
 
   /** Ends the turn of a reply that was cut. The end of the session or of the process ends the turn by itself. */
-  #seal({ runner }: Reply, by: CutBy): void {
+  #seal(runner: TurnRunner, by: CutBy): void {
     const { reason } = this.#options.port.context;
-    if (by !== 'none') runner!.endSpeech('cut', this.#cause);
-    else if (reason === 'session_expired') void runner!.stop('expired');
-    else if (reason === 'api_error') void runner!.stop('drain');
-    else void runner!.stop('aborted');
+    if (by !== 'none') runner.endSpeech('cut', this.#cause);
+    else if (reason === 'session_expired') void runner.stop('expired');
+    else if (reason === 'api_error') void runner.stop('drain');
+    else void runner.stop('aborted');
   }
 }
 

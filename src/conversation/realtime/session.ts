@@ -3,7 +3,6 @@ import type { CallSettings } from '../call/settings.ts';
 import type { Encoding } from '../../base/audio-formats.ts';
 import { limits } from '../../base/limits.ts';
 import type { RealtimeUpdate } from '../../wire/wire.ts';
-import type { OutputEncoding } from '../../providers/voice/audio/outgoing.ts';
 
 export interface RealtimeSettings {
   readonly call: CallSettings;
@@ -13,7 +12,6 @@ export interface RealtimeSettings {
 
 const rates = { 'audio/pcm': 24_000, 'audio/pcmu': 8_000, 'audio/pcma': 8_000 } as const;
 const encodings = { 'audio/pcm': 'pcm_s16le', 'audio/pcmu': 'pcm_mulaw', 'audio/pcma': 'pcm_alaw' } as const;
-type Format = keyof typeof rates;
 
 const [silenceMsMin, silenceMsMax] = [200, 3_000];
 /** Milliseconds of silence that end no utterance. */
@@ -48,11 +46,10 @@ export function withUpdate(
   listens: boolean,
 ): RealtimeSettings {
   const { input, output } = audio;
-  const given = output?.format?.type as Format | undefined;
-  const sounding =
-    given === undefined ? {} : { outputEncoding: encodings[given] as OutputEncoding, outputSampleRate: rates[given] };
+  const given = output?.format?.type;
+  const sounding = given === undefined ? {} : { outputEncoding: encodings[given], outputSampleRate: rates[given] };
   if (listens) return { ...before, call: { ...before.call, ...sounding } };
-  const heard = input?.format?.type as Format | undefined;
+  const heard = input?.format?.type;
   const listening = heard === undefined ? {} : { encoding: encodings[heard] as Encoding, sampleRate: rates[heard] };
   return {
     ...withDetection(before, input?.turn_detection),

@@ -123,9 +123,10 @@ export class RealtimeSocket implements SocketListener {
   }
 
   #take(event: ClientEvent | null): void {
-    const audio =
-      event?.type === 'input_audio_buffer.append' ? fits(shapes['input_audio_buffer.append'], event!) : null;
-    if (audio !== null && audio.audio !== '') return this.#listen(audio.audio, event!);
+    if (event?.type === 'input_audio_buffer.append') {
+      const { audio = '' } = fits(shapes['input_audio_buffer.append'], event) ?? {};
+      if (audio !== '') return this.#listen(audio, event);
+    }
     if (!this.#pace.take(1)) return this.#call.fault('invalid_request', refused);
     const beta = event === null ? null : betaFieldOf(event);
     if (beta !== null) return this.#refuse(event, { message: betaSentence(`field \`${beta}\``), param: beta });

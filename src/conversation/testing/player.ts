@@ -170,7 +170,7 @@ async function answerOf(
       failed: () => resolve(false),
       noteLeftOut() {},
       noteOffered() {},
-    } as ModelSink;
+    };
     const stream = prepared.start(sink, [], false);
     forget = run.holds(() => (stream.cancel(), resolve(false)));
   });

@@ -213,7 +213,7 @@ function mergedFields(record: Assistant, body: PatchAssistantBody, at: number): 
 const visitorField = (field: (PatchAssistantBody['visitor_fields'] & {})[number]): VisitorField => ({
   name: field.name,
   label: field.label ?? field.name,
-  type: (field.type ?? 'text') as VisitorField['type'],
+  type: field.type ?? 'text',
   required: field.required ?? false,
 });
 
@@ -242,7 +242,7 @@ const fallbackOf = ({ provider, name, credential_id: credentialId = null }: Fall
 const mergedDesk = (before: DeskSettings, body: PatchAssistantBody['desk'] & {}): DeskSettings => ({
   enabled: body.enabled ?? before.enabled,
   waitSeconds: body.wait_seconds ?? before.waitSeconds,
-  whileWaiting: (body.while_waiting ?? before.whileWaiting) as DeskSettings['whileWaiting'],
+  whileWaiting: body.while_waiting ?? before.whileWaiting,
   texts: {
     waiting: kept(body.texts?.waiting, before.texts.waiting) || null,
     joined: kept(body.texts?.joined, before.texts.joined) || null,

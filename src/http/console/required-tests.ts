@@ -3,7 +3,7 @@ import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import { scriptDigest, testsDigest } from '../../conversation/testing/tests.ts';
 import { ownIdOf } from '../../store/records/tests.ts';
-import type { Assistant, Page, PageRequest, TestRun } from '../../store/store.ts';
+import type { Assistant, PageRequest } from '../../store/store.ts';
 import { reachPathAssistant, type ConsoleRequest } from './common.ts';
 import { draftCheck } from './drafts.ts';
 import { pageOfAssistant, testsOf } from './tests.ts';
@@ -32,7 +32,7 @@ async function passedDigests(assistant: Assistant, request: ConsoleRequest<unkno
   const passed = new Set<string>();
   for (let after: string | null = null; ;) {
     const page: PageRequest = { limit: limits.listMax, after, order: 'desc' };
-    const { items, next } = (await pageOfAssistant(request, assistant, 'test_run', page)) as Page<TestRun>;
+    const { items, next } = await pageOfAssistant(request, assistant, 'test_run', page);
     for (const { plan, digest, machine, testsDigest: played } of items) {
       if (plan.kind !== 'tests' || !plan.all || seen.has(digest)) continue;
       seen.add(digest);

@@ -110,7 +110,7 @@ export async function cancelTestRun(request: ConsoleRequest): Promise<Reply> {
 
 async function reachRun(request: ConsoleRequest): Promise<TestRun> {
   const { record } = await reachPathAssistant(request);
-  const id = testKey(record.id, request.params.run_id!);
+  const id = testKey(record.id, request.params.run_id);
   return present(await request.services.store.catalog.read('test_run', record.workspaceId, id)).record;
 }
 
@@ -178,7 +178,7 @@ async function newestSessions(
 /** Removes the oldest runs that have ended beyond those that are kept. */
 async function removeOldRuns(assistant: Assistant, request: Pick<ConsoleRequest, 'services'>): Promise<void> {
   const page = { limit: limits.listMax, after: null, order: 'desc' } as const;
-  const { items } = (await pageOfAssistant(request, assistant, 'test_run', page)) as Page<TestRun>;
+  const { items } = await pageOfAssistant(request, assistant, 'test_run', page);
   const ended = items.filter(({ machine }) => endedRuns.includes(machine.state));
   for (const run of ended.slice(runsKept)) await removeRun(run, request.services);
 }

@@ -126,7 +126,7 @@ export async function deleteTest(request: ConsoleRequest): Promise<Reply> {
 
 async function reachTest(request: ConsoleRequest<unknown, unknown>): Promise<AssistantTest> {
   const { record } = await reachPathAssistant(request);
-  const id = testKey(record.id, request.params.test_id!);
+  const id = testKey(record.id, request.params.test_id);
   return present(await request.services.store.catalog.read('assistant_test', record.workspaceId, id)).record;
 }
 

@@ -31,7 +31,7 @@ function stillRefused(after: ToolFunction, { functions }: Tool): ToolFunction {
   const isSame =
     before?.quarantined !== undefined &&
     isDeepStrictEqual([before.description, before.parameters], [after.description, after.parameters]);
-  return isSame ? { ...after, quarantined: before.quarantined! } : after;
+  return isSame ? { ...after, quarantined: before.quarantined } : after;
 }
 
 const emptyObject = { type: 'object', properties: {} };
@@ -41,8 +41,8 @@ const settingsOf = (
   before: Pick<ToolFunction, 'enabled' | 'approval' | 'show'>,
 ): Pick<ToolFunction, 'enabled' | 'approval' | 'show'> => ({
   enabled: enabled ?? before.enabled,
-  approval: (approval === undefined ? before.approval : approval) as ToolFunction['approval'],
-  show: (show === undefined ? before.show : show) as ToolFunction['show'],
+  approval: approval === undefined ? before.approval : approval,
+  show: show === undefined ? before.show : show,
 });
 
 const wrong = (field: string): Failure => new Failure('invalid_field', { field });

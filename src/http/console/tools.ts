@@ -42,7 +42,7 @@ export async function createTool(request: ConsoleRequest<unknown, CreateToolBody
   const blank: Tool = {
     id: services.ids.make('tool'),
     workspaceId,
-    kind: body.kind as Tool['kind'],
+    kind: body.kind,
     name: body.name,
     url: null,
     credentialId: null,
@@ -197,8 +197,8 @@ function merged({ disabled: wasDisabled, ...tool }: Tool, body: PatchToolBody): 
     credentialId: kept(body.credential_id, tool.credentialId),
     timeoutSeconds: body.timeout_seconds ?? tool.timeoutSeconds,
     repeatable: body.repeatable ?? tool.repeatable,
-    approval: (body.approval ?? tool.approval) as Tool['approval'],
-    show: (body.show ?? tool.show) as Tool['show'],
+    approval: body.approval ?? tool.approval,
+    show: body.show ?? tool.show,
     callsPerMinute: kept(body.calls_per_minute, tool.callsPerMinute),
     functions: body.functions === undefined ? tool.functions : checkedFunctions(tool, body.functions),
   };

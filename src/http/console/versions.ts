@@ -93,7 +93,7 @@ export async function restoreVersion(request: ConsoleRequest): Promise<Reply> {
     const changes = changesOf(definitionView(tool), now.has(tool.id) ? definitionView(now.get(tool.id)!) : null);
     return changes.length === 0 ? [] : [{ tool_id: tool.id, name: now.get(tool.id)?.name ?? tool.name, changes }];
   });
-  return { ...reply, json: { ...(reply as { json: object }).json, tools_differ } } as Reply;
+  return { ...reply, json: { ...(reply as { json: object }).json, tools_differ } };
 }
 
 /** Makes an earlier version current; the draft stays as it is. */

@@ -108,14 +108,14 @@ export async function listDeliveries(request: ConsoleRequest<PageFields>): Promi
 function pageOf(deliveries: readonly WebhookDelivery[], { after, limit }: PageRequest): Page<WebhookDelivery> {
   const from = after === null ? 0 : deliveries.findIndex(({ id }) => id === after) + 1;
   const items = deliveries.slice(from, from + limit);
-  return { items, next: from + limit < deliveries.length ? items.at(-1)!.id : null };
+  return { items, next: from + limit < deliveries.length ? (items.at(-1)?.id ?? null) : null };
 }
 
 /** Makes a delivery of any status due at once. */
 export async function retryDelivery(request: ConsoleRequest): Promise<Reply> {
   const { services, params } = request;
   const { workspaceId, id } = (await reachWebhook(request)).record;
-  const deliveryId = params.delivery_id!;
+  const deliveryId = params.delivery_id;
   const { webhooks } = services.store;
   if (!(await webhooks.list(workspaceId, id)).some((each) => each.id === deliveryId)) throw nowhere();
   await recordAct(request, workspaceId, {

@@ -47,7 +47,7 @@ async function reachable(
     if (page.after !== null && (down ? id >= page.after : id <= page.after)) continue;
     const actor = await services.host.assistants.of(workspaceId, id);
     if (actor === null) continue;
-    if (items.length === page.limit) return { items, next: items.at(-1)!.id };
+    if (items.length === page.limit) return { items, next: items.at(-1)?.id ?? null };
     items.push(actor.record);
   }
   return { items, next: null };

@@ -53,7 +53,7 @@ export async function aboutLink({ caller: { assistant }, services }: Request<Gue
 export async function createVisitor(request: Request<NewcomerCaller, unknown, CreateVisitorBody>): Promise<Reply> {
   const { caller, body, services } = request;
   const { id: assistantId, channels, link } = caller.assistant.record;
-  const channel = body.channel as 'link' | 'widget';
+  const channel = body.channel;
   const host = channel === 'widget' ? hostOf(body) : null;
   if (!channels[channel]) throw new Failure('assistant_not_found');
   if (host !== null && !lists(link?.origins ?? [], host)) throw new Failure('site_not_permitted');

@@ -23,7 +23,6 @@ import type { PrincipalCaller, Reply, Request } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Assistant, Session } from '../../store/store.ts';
 import { voiceView } from '../../conversation/views.ts';
-import type { SpeechFormat } from '../../base/audio-formats.ts';
 import type { SpeechBody } from '../../wire/wire.ts';
 import { pour } from './flowing.ts';
 import { listOfAll, type PageFields } from './lists.ts';
@@ -55,7 +54,7 @@ export async function speak(
     keyId: keyOf(caller.principal),
     counted: true,
   };
-  const wish = { ...by, text, format: format as SpeechFormat, voice, speed, stream };
+  const wish = { ...by, text, format: format, voice, speed, stream };
   return replyWithSpeech(assistant, chosen, wish, { head, requestId, services });
 }
 

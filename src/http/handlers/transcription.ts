@@ -21,7 +21,6 @@ import { limits } from '../../base/limits.ts';
 import type { PrincipalCaller, Reply, Request, TokenCaller } from '../request.ts';
 import type { Services } from '../../conversation/services.ts';
 import type { Session } from '../../store/store.ts';
-import type { Encoding } from '../../base/audio-formats.ts';
 import type { CreateTranscriptionTokenBody, TranscriptionQuery } from '../../wire/wire.ts';
 
 export const createTranscriptionToken = (
@@ -158,7 +157,7 @@ function checkLanguage(language: string | undefined, { provider }: AssistantVoic
 }
 
 const settingsOf = (query: TranscriptionQuery): AudioSettings => ({
-  encoding: (query.encoding ?? 'pcm_s16le') as Encoding,
+  encoding: query.encoding ?? 'pcm_s16le',
   sampleRate: query.sample_rate ?? 16_000,
   language: query.language ?? null,
   silenceMs: query.silence_ms ?? 300,

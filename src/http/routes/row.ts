@@ -63,7 +63,7 @@ const rowFor =
     bodyOptional: options.bodyOptional ?? false,
     success: options.success,
     errors: options.errors ?? [],
-    handler: handler as unknown as Route['handler'],
+    handler: handler,
   });
 
 export const api = rowFor<KeyCaller>('key');
@@ -95,7 +95,7 @@ const socketFor =
       success: socket,
       errors: [...(options.errors ?? []), 'route_not_found'],
     }),
-    open: accept as unknown as NonNullable<Route['open']>,
+    open: accept,
   });
 
 const socket: Success = { status: 101, description: 'It is a WebSocket from here on.', content: null };

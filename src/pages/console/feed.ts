@@ -14,7 +14,8 @@ export const connection = signal<FeedState | null>(null);
 const [silenceMs, answerMs] = [20_000, 10_000];
 
 export interface Filter {
-  readonly workspace?: string;
+  /** Null or absent for all workspaces. */
+  readonly workspace?: string | null;
   readonly kind?: string;
   readonly id?: string;
 }

@@ -1,4 +1,5 @@
 /** Remembers the requests that models take, so that only the first turns pay for it. */
+import { evictOldest } from '../../base/evict-oldest.ts';
 
 /** Models whose refusals a process remembers. */
 const modelsLearntMax = 1000;
@@ -78,8 +79,8 @@ export class Lessons {
     const untilMs = this.#known.get(model)?.untilMs ?? this.#now() + modelLearntMs;
     this.#known.delete(model);
     if (isSame(lesson, nothingLearnt)) return;
-    if (this.#known.size >= modelsLearntMax) this.#known.delete(this.#known.keys().next().value!);
     this.#known.set(model, { ...lesson, untilMs });
+    evictOldest(this.#known, modelsLearntMax, modelsLearntMax);
   }
 }
 

@@ -73,7 +73,7 @@ export class GrowingFields {
       const before = fields[name];
       if (isEmpty(value)) continue;
       if (Array.isArray(before) && Array.isArray(value)) this.#join(before, value);
-      else if (isObject(before) && isObject(value)) this.#merge(before as Record<string, unknown>, value);
+      else if (isObject(before) && isObject(value)) this.#merge(before, value);
       else fields[name] = value;
     }
   }

@@ -166,13 +166,13 @@ const rates = [44_100, 48_000, 32_000] as const;
 
 /** Length of the MP3 frame at this position; 0 without a frame. */
 function frameBytes(body: Buffer, at: number): number {
-  if (at + 4 > body.length || body.readUInt16BE(at) < 0xffe0 || (body[at + 1]! & 6) !== 2) return 0;
-  const version = (body[at + 1]! >> 3) & 3;
-  const bitrate = bitrates[version === 3 ? 0 : 1][body[at + 2]! >> 4];
-  const rate = rates[(body[at + 2]! >> 2) & 3];
+  if (at + 4 > body.length || body.readUInt16BE(at) < 0xffe0 || (body.readUInt8(at + 1) & 6) !== 2) return 0;
+  const version = (body.readUInt8(at + 1) >> 3) & 3;
+  const bitrate = bitrates[version === 3 ? 0 : 1][body.readUInt8(at + 2) >> 4];
+  const rate = rates[(body.readUInt8(at + 2) >> 2) & 3];
   if (version === 1 || !bitrate || rate === undefined) return 0;
   const [samples, divisor] = version === 3 ? [144, 1] : [72, version === 2 ? 2 : 4];
-  return Math.floor((samples * bitrate * 1000 * divisor) / rate) + ((body[at + 2]! >> 1) & 1);
+  return Math.floor((samples * bitrate * 1000 * divisor) / rate) + ((body.readUInt8(at + 2) >> 1) & 1);
 }
 
 function isMp3(body: Buffer): boolean {
@@ -278,7 +278,7 @@ async function transcribe(
   form.set('model', name ?? defaultRecogniser);
   form.set('response_format', 'json');
   // Endpoints accept the language without its region.
-  if (language !== null) form.set('language', language.split('-')[0]!.toLowerCase());
+  if (language !== null) form.set('language', language.replace(/-.*/, '').toLowerCase());
   const encoded = new Response(form);
   const post = postTo(
     access,

@@ -7,6 +7,7 @@ import type { OpaqueFields } from '../../base/opaque-fields.ts';
 import { roles } from '../../base/roles.ts';
 import { entrySteps, toolErrors } from '../../base/tool-errors.ts';
 import type { DumpRow } from '../dump.ts';
+import { base64, bytesOf, toolWith, type TextRow } from './secrets.ts';
 import {
   Base64,
   Count,
@@ -49,8 +50,8 @@ import type {
   PendingCall,
   Quarantine,
   RefreshError,
-  ReplacedSecret,
   Session,
+  ReplacedSecret,
   Snapshot,
   Tool,
   ToolCall,
@@ -552,35 +553,26 @@ export function rowText(row: DumpRow): string {
 
 /** The row in parsed JSON; throws `RowProblem` if it is not one. */
 export function rowOf(value: unknown): DumpRow {
-  const type = (value as { readonly type?: unknown } | null)?.type;
-  if (typeof type !== 'string' || !Object.hasOwn(schemas, type)) throw new RowProblem('type must name a kind of row');
+  if (!isTyped(value)) throw new RowProblem('type must name a kind of row');
+  const { type } = value;
   let validator = compiled.get(type);
-  if (validator === undefined) compiled.set(type, (validator = Compile(schemas[type as DumpRow['type']])));
+  if (validator === undefined) compiled.set(type, (validator = Compile(schemas[type])));
   if (!validator.Check(value)) throw new RowProblem(problemOf(validator.Errors(value)[0]));
-  const row = value as { type: string; record: { digest: string; sealed: string } };
-  if (row.type === 'key')
-    return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } } as unknown as DumpRow;
-  if (row.type === 'credential' || row.type === 'webhook')
-    return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } } as unknown as DumpRow;
-  if (row.type === 'tool')
-    return { ...row, record: toolWith(row.record as unknown as Tool, bytesOf as never) } as unknown as DumpRow;
-  return value as DumpRow;
+  const row = value as TextRow;
+  if (row.type === 'key') return { ...row, record: { ...row.record, digest: bytesOf(row.record.digest) } };
+  // The two are alike, but a spread of their union has no type.
+  if (row.type === 'credential') return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } };
+  if (row.type === 'webhook') return { ...row, record: { ...row.record, sealed: bytesOf(row.record.sealed) } };
+  if (row.type === 'tool') return { ...row, record: toolWith(row.record, bytesOf) };
+  return row;
 }
 
-/** A tool with its secrets in another form. */
-function toolWith({ sealed, previous, earlier, ...tool }: Tool, form: (bytes: Uint8Array) => string) {
-  const formed = (one: ReplacedSecret) => ({ ...one, sealed: form(one.sealed) });
-  return {
-    ...tool,
-    sealed: sealed && form(sealed),
-    ...(previous && { previous: formed(previous) }),
-    ...(earlier && { earlier: earlier.map(formed) }),
-  };
-}
-
-const base64 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
-const bytesOf = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'base64'));
+const isTyped = (value: unknown): value is { readonly type: DumpRow['type'] } =>
+  typeof value === 'object' &&
+  value !== null &&
+  'type' in value &&
+  typeof value.type === 'string' &&
+  Object.hasOwn(schemas, value.type);
 
 const problemOf = (error: { readonly instancePath: string; readonly message: string } | undefined): string =>
   error === undefined

@@ -144,7 +144,7 @@ function putMessage(draft: Draft, { workspaceId, sessionId, index, record }: Mes
   if (record.status !== 'streaming' || record.turnId === null)
     draft.put(keys.message(workspaceId, sessionId, index), record, 'message');
   else if (record.content !== '')
-    draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId! }, 0), record.content);
+    draft.put(keys.outputAt({ workspaceId, sessionId, turnId: record.turnId }, 0), record.content);
 }
 
 function putTurn(draft: Draft, { workspaceId, record: rated, begun, finished, flight }: TurnRow): void {

@@ -6,6 +6,7 @@
 import type { WriteBatcher } from '../write-batcher.ts';
 import { Ends } from './ends.ts';
 import * as keys from './keys.ts';
+import { evictOldest } from '../../base/evict-oldest.ts';
 
 /** Names of places whose holders are mirrored in memory. */
 const placeNamesKeptMax = 1_000;
@@ -62,7 +63,7 @@ export class Places {
     const taken = this.#names.get(limit) ?? this.#read(limit, nowMs);
     this.#names.delete(limit);
     this.#names.set(limit, taken);
-    if (this.#names.size > placeNamesKeptMax) this.#names.delete(this.#names.keys().next().value!);
+    evictOldest(this.#names, placeNamesKeptMax, placeNamesKeptMax);
     for (const holder of taken.holders.drop(nowMs)) taken.seats.delete(holder);
     return taken;
   }

@@ -239,7 +239,7 @@ export class EmbeddedSessions implements SessionStore {
         after = keys.part(session.id);
         if (span.isPast(after)) return { items, next: null };
         if (matchesFilter(session, filter)) {
-          if (items.length === page.limit) return { items, next: items.at(-1)!.id };
+          if (items.length === page.limit) return { items, next: items.at(-1)?.id ?? null };
           items.push(session);
         }
         if (++looked < limits.scanRowsMax) continue;

@@ -160,7 +160,7 @@ export class EmbeddedTurns implements TurnStore {
         moved = (flight.row.released ?? Infinity) > flight.position;
         const fresh = flight.tail === null || flight.tail.length >= outputRowCharactersMax;
         const { position } = flight;
-        const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail!;
+        const tail = fresh ? { key: keys.outputAt(step, position), position, length: 0 } : flight.tail;
         if (fresh) draft.begin(tail.key, text);
         else draft.append(tail.key, text);
         this.#flights.set({

@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../store.ts';
 import type { NotedEnd } from './end.ts';
 import { goesOn, isDamaged, recordsIn } from './segment.ts';
 import type { JournalEntry, Found, SegmentFile } from './segment.ts';
+import { messageOfThrown } from '../../base/thrown.ts';
 
 /** The database's row with the number of the first record that it may not have. */
 export const nextKey = 'journal-next';
@@ -162,18 +163,18 @@ export class RecordsLost extends Error {
   }
 }
 
-/** Whether an error of LMDB reports pages that are not as it wrote them. */
-const isDamage = ({ message }: Error): boolean =>
-  /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|BAD_TXN)\b/.test(message);
+/** Whether the message of LMDB's error reports pages that are not as it wrote them. */
+const isDamage = (message: string): boolean => /^MDB_(?:CORRUPTED|PAGE_NOTFOUND|INVALID|PANIC|BAD_TXN)\b/.test(message);
 
 /** An error of opening a folder, in one sentence. */
-export function unopened(folder: string, error: Error): StoreUnavailable {
+export function unopened(folder: string, error: unknown): StoreUnavailable {
+  const reason = messageOfThrown(error);
   const message =
     error instanceof RecordsLost
-      ? `The folder ${folder} is not whole: ${error.message}. Bring back a whole copy of the folder, or start with PARLEY_ACCEPT_LOSS=${error.file} to do without what is lost.`
-      : isDamage(error)
-        ? `The file ${join(folder, 'data.mdb')} is damaged (${error.message}). Bring back the last good copy of the folder, or name an empty folder.`
-        : `The folder ${folder} cannot be opened as a store: ${error.message}`;
+      ? `The folder ${folder} is not whole: ${reason}. Bring back a whole copy of the folder, or start with PARLEY_ACCEPT_LOSS=${error.file} to do without what is lost.`
+      : isDamage(reason)
+        ? `The file ${join(folder, 'data.mdb')} is damaged (${reason}). Bring back the last good copy of the folder, or name an empty folder.`
+        : `The folder ${folder} cannot be opened as a store: ${reason}`;
   return new StoreUnavailable(message, { cause: error });
 }
 

@@ -67,7 +67,7 @@ export class LmdbSnapshot implements Readable, Engine {
       this.#state = look(this.#database, this.#folder, this.#files, this.#acceptLoss);
     } catch (error) {
       await this.#database?.close();
-      throw unopened(this.#folder, error as Error);
+      throw unopened(this.#folder, error);
     }
   }
 

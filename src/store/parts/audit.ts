@@ -62,7 +62,7 @@ export async function listAudit(catalog: Catalog, filter: AuditFilter, page: Pag
     const { items, next } = await read({ ...page, after, limit: limits.listMax });
     for (const entry of items) {
       if (!matches(entry)) continue;
-      if (found.length === page.limit) return { items: found, next: found.at(-1)!.id };
+      if (found.length === page.limit) return { items: found, next: found.at(-1)?.id ?? null };
       found.push(entry);
     }
     if (next === null) return { items: found, next: null };
@@ -91,7 +91,7 @@ async function readOfWorkspace(catalog: Catalog, workspaceId: string, page: Page
   const merged = pages.flatMap(({ items }) => items).sort((one, other) => (one.id < other.id ? -sign : sign));
   const items = merged.slice(0, page.limit);
   const hasMore = merged.length > page.limit || pages.some(({ next }) => next !== null);
-  return { items, next: hasMore ? items.at(-1)!.id : null };
+  return { items, next: hasMore ? (items.at(-1)?.id ?? null) : null };
 }
 
 /**

@@ -253,7 +253,7 @@ export class RedisCatalog implements Catalog {
       count: limit + 1,
     });
     const items = rows.slice(0, limit).map((record) => unpackRow<CatalogRecords[K]>(record));
-    return { items, next: rows.length > limit ? items.at(-1)!.id : null };
+    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
   }
 
   /** The public id counts only if the key's record has it. */

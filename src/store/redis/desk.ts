@@ -94,7 +94,7 @@ export class RedisDesk implements DeskStore {
       count: limit + 1,
     });
     const items = records.slice(0, limit).map((record) => unpackRow<Session>(record));
-    return { items, next: records.length > limit ? items.at(-1)!.id : null };
+    return { items, next: records.length > limit ? (items.at(-1)?.id ?? null) : null };
   }
 
   async workspaces(): Promise<readonly string[]> {

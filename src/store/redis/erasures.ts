@@ -74,7 +74,7 @@ export class RedisErasures implements ErasureStore {
     for await (const fields of this.#scanned('HSCAN', `${root}:memories`)) {
       const memories: Argument[] = [];
       for (let at = 0; at < fields.length; at += 2) {
-        const name = textOfReply(fields[at]!);
+        const name = textOfReply(fields[at]);
         if (name.endsWith('/result')) continue;
         const record = unpackRow<IdempotencyRecord>(bytesOfReply(fields[at + 1]));
         if (sessionsNamedIn(record).some((id) => sessionIds.has(id))) memories.push(name, bytesOfReply(fields[at + 1]));
@@ -115,8 +115,8 @@ export class RedisErasures implements ErasureStore {
       let isEmpty = true;
       for await (const fields of this.#scanned('HSCAN', key)) {
         for (let at = 0; at < fields.length; at += 2) {
-          const [kind, , count] = textOfReply(fields[at]!).split('/') as [Erasure['kind'], string, string?];
-          if (count === undefined) erasures.push({ workspaceId, kind, id: textOfReply(fields[at + 1]!) });
+          const [kind, , count] = textOfReply(fields[at]).split('/') as [Erasure['kind'], string, string?];
+          if (count === undefined) erasures.push({ workspaceId, kind, id: textOfReply(fields[at + 1]) });
           isEmpty = false;
         }
       }

@@ -24,7 +24,7 @@ export class RedisNotices {
     const heard = (text: string): void => {
       const { leaseMs, ...notice } = JSON.parse(text) as Published;
       if (leaseMs !== undefined && 'workspaceId' in notice) this.#orphans.noteLease(notice.workspaceId, leaseMs);
-      if (notice.type !== 'turn.leased') listener(notice as Notice);
+      if (notice.type !== 'turn.leased') listener(notice);
     };
     return this.#link.subscribe(this.#roots.channel('notices'), heard, () => listener({ type: 'missed' }));
   }

@@ -189,7 +189,7 @@ export class RedisSessions implements SessionStore {
     }
     if (items.length < wanted) return { items, next: null };
     items.length = page.limit;
-    return { items, next: items.at(-1)!.id };
+    return { items, next: items.at(-1)?.id ?? null };
   }
 
   messages(workspaceId: string, sessionId: string, page: PageRequest): Promise<Page<Message>> {

@@ -72,7 +72,7 @@ function opened(
   };
   const listener: SocketListener =
     kind === 'call'
-      ? new CallSocket(options, settingsOf({} as never))
+      ? new CallSocket(options, settingsOf({}))
       : new RealtimeSocket({ ...options, isBeta: false, model: 'asst_a' });
   listener.opened(socket);
   return { clock, listener, counted, ears };

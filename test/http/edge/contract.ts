@@ -157,7 +157,7 @@ async function wholeAnswers(t: Test, open: OpenEdge): Promise<void> {
     for (const query of ['', '?list']) {
       refusal = null;
       const answer = await ask(port, { path: `/bad${query}` });
-      t.ok((refusal as unknown) instanceof TypeError);
+      t.ok(refusal instanceof TypeError);
       t.equal(answer.status, 500);
       t.notOk('set-cookie' in answer.headers);
     }

@@ -39,7 +39,7 @@ function closed(lines: readonly string[]): string {
 
 /** The export of a store that has rows of every kind. */
 async function exportedLines(folder: string): Promise<string[]> {
-  const place = await inMemory(t as never);
+  const place = await inMemory(t);
   await opened(place, async (store) => {
     const scene = new Scene(store, Date.now());
     const own = workspace({ id: scene.workspaceId });

@@ -18,9 +18,8 @@ const house = await openHouse(t);
 const browser = whyNoBrowser ? null! : await openBrowser(t);
 
 const sessionOf = async (page: Page): Promise<string> => {
-  let session = null;
-  await until(async () => (session = await page.evaluate('Object.values(localStorage)[0] ?? null')) !== null);
-  return JSON.parse(session!).session;
+  await until(() => page.evaluate<boolean>('Object.values(localStorage).length > 0'));
+  return JSON.parse(await page.evaluate<string>('Object.values(localStorage)[0]')).session;
 };
 const desk = (id: string, verb: string, body?: object): Promise<any> =>
   operate(house, 'POST', `/workspaces/${house.workspaceId}/sessions/${id}/${verb}`, body);

@@ -110,7 +110,7 @@ t.test('files of the page are immutable, and are 28 KB in all, gzipped, in each 
     const named = new Set([...files.keys()].map((path) => path.split('/').at(-1)));
     for (const [, bytes] of scripts)
       for (const [, name] of bytes.toString().matchAll(/(?:from|import)\s*"\.\/([\w.-]+\.js)"/g))
-        t.ok(named.has(name!), name!);
+        t.ok(named.has(name), name!);
     const voice = [...bytesOf(scripts).matchAll(/import\("\.\/((?:voice|speech)-[\w-]+\.js)"\)/g)].map(
       ([, name]) => name!,
     );

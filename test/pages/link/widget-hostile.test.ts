@@ -239,7 +239,7 @@ async function whatTheSiteLearns(t: Test, sites: Sites): Promise<void> {
     })()`);
     t.same(tried, ['null', ...Array<string>(6).fill('SecurityError')]);
     t.same(await page.evaluate(`[document.cookie, localStorage.length, sessionStorage.length]`), ['', 0, 0]);
-    t.same((await page.evaluate('indexedDB.databases()')) as unknown[], []);
+    t.same(await page.evaluate('indexedDB.databases()'), []);
     await context.close();
   });
 }

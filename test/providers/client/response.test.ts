@@ -202,7 +202,7 @@ function readByNode(bytes: Buffer): Promise<Other> {
     };
     const failed = (error: NodeJS.ErrnoException): void => settle(error.code?.startsWith('HPE_') ? 'malformed' : 'cut');
     const agent = new Agent();
-    agent.createConnection = () => line as never;
+    agent.createConnection = () => line;
     const sent = request({ agent, method: 'POST', host: 'a.test' }, (response) => {
       status = response.statusCode!;
       response.on('data', (chunk: Buffer) => (body += chunk.toString('latin1')));

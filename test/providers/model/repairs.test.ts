@@ -465,7 +465,7 @@ t.test('descriptions are whole where they are taken, and cut where they are too 
 const calls = (given: readonly string[], opaque?: { origin: string; id: string }): SaidMessage => ({
   role: 'assistant',
   content: '',
-  calls: given.map((id) => ({ id, name: 'f', arguments: '{}', ...(opaque && { opaque }) })) as never,
+  calls: given.map((id) => ({ id, name: 'f', arguments: '{}', ...(opaque && { opaque }) })),
 });
 const results = (given: readonly string[]): ModelMessage[] =>
   given.map((callId) => ({ role: 'tool', callId, content: 'done' }));

@@ -174,9 +174,7 @@ t.test("tools are sent in OpenAI's shape", async (t) => {
   await ask(model, {
     baseUrl,
     tools,
-    messages: rounds.map((message) =>
-      'kept' in message ? { ...message, kept: undefined } : message,
-    ) as ModelMessage[],
+    messages: rounds.map((message) => ('kept' in message ? { ...message, kept: undefined } : message)),
   }).settled;
   const { body } = server.requests[0]!;
   t.same(body.tools, [
@@ -212,7 +210,7 @@ t.test('a gateway that wants the tools of a history declared', async (t) => {
     });
     t.teardown(server.close);
     const model = openaiModel(client(t));
-    const messages = rounds.map((each) => ('kept' in each ? { ...each, kept: undefined } : each)) as ModelMessage[];
+    const messages = rounds.map((each) => ('kept' in each ? { ...each, kept: undefined } : each));
     for (const given of [{ closedTools: tools }, {}])
       t.equal(await ask(model, { baseUrl: server.baseUrl, messages, ...given }).settled, 'end', message);
     t.same(
@@ -325,7 +323,7 @@ t.test("tools are sent in Anthropic's shape", async (t) => {
     tools,
     messages: rounds.map((message) =>
       'calls' in message ? { ...message, content: '\n\n', kept: undefined } : message,
-    ) as ModelMessage[],
+    ),
   }).settled;
   t.same(
     blank.server.requests[0]!.body.messages[1].content.map(({ type }: { type: string }) => type),

@@ -130,7 +130,7 @@ t.test('a process that the system does not start is over, whether Node throws th
     [throwing, 'spawn ENOMEM'],
   ] as const) {
     const told = new Promise<string>((resolve) => {
-      const member = new VoiceProcess(new ManualClock(), resolve, start as unknown as typeof childProcess.fork);
+      const member = new VoiceProcess(new ManualClock(), resolve, start);
       t.strictSame([member.started, member.alive, member.idle], [false, false, false]);
       member
         .run({ do: 'transcribe', id: 1, samples: new Int16Array(512), guess: [], folder: null })

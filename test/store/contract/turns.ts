@@ -624,7 +624,7 @@ export const turnCases: readonly Case[] = [
       );
       const fence = await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs);
       equal(fence?.owner, 'reaper');
-      notDeepEqual(fence!.epoch, turn.fence.epoch);
+      notDeepEqual(fence.epoch, turn.fence.epoch);
       deepEqual(await store.turns.takeOver(turn.place, 'reaper', nowMs + 60_000, nowMs), fence, 'sent again');
       equal(await store.turns.takeOver(turn.place, 'another', nowMs + 60_000, nowMs), null);
       deepEqual(
@@ -633,21 +633,14 @@ export const turnCases: readonly Case[] = [
       );
 
       equal(await turn.append(3, 'late'), 'fenced');
-      equal(
-        await turn.append(3, 'late', { epoch: fence!.epoch, owner: turn.fence.owner }),
-        'fenced',
-        'the epoch alone',
-      );
+      equal(await turn.append(3, 'late', { epoch: fence.epoch, owner: turn.fence.owner }), 'fenced', 'the epoch alone');
       equal(await turn.append(3, 'late', { epoch: turn.fence.epoch, owner: 'reaper' }), 'fenced', 'the owner alone');
       deepEqual(await store.turns.finish(turn.finishStep({ tail: { position: 3, text: 'late' } })), {
         outcome: 'fenced',
       });
       deepEqual(await store.turns.withdraw(turn.withdrawStep()), { outcome: 'fenced' });
       equal(await store.turns.output(turn.place), 'abc');
-      const seal = turn.finishStep(
-        { fence: fence! },
-        { status: 'failed', stopReason: 'error', errorCode: 'api_error' },
-      );
+      const seal = turn.finishStep({ fence: fence }, { status: 'failed', stopReason: 'error', errorCode: 'api_error' });
       deepEqual(await store.turns.finish(seal), { outcome: 'finished', version: 3 });
       equal((await scene.transcript(turn.before.id))[1]!.content, 'abc');
     },

@@ -11,7 +11,7 @@ export class Components {
     if (!(title in this.schemas)) {
       this.schemas[title] = null;
       const { title: _, ...rest } = schema as Record<string, unknown>;
-      this.schemas[title] = this.inline(rest as TSchema);
+      this.schemas[title] = this.inline(rest);
     }
     return { $ref: `#/components/schemas/${title}` };
   }
@@ -29,6 +29,6 @@ export class Components {
   private inner(value: unknown): unknown {
     const titled =
       typeof value === 'object' && value !== null && typeof (value as { title?: unknown }).title === 'string';
-    return titled ? this.reference(value as TSchema) : this.inline(value);
+    return titled ? this.reference(value) : this.inline(value);
   }
 }

@@ -21,7 +21,7 @@ export interface AnyEvent {
 }
 
 let emitted: Emitted[] = [];
-const scope = scopeFor((outcome) => void emitted.push(outcome as Emitted));
+const scope = scopeFor((outcome) => void emitted.push(outcome));
 
 /** Returns the machine's decision on the event. Throws on a state that it does not have. */
 export function decide(kind: ActorKind, { state, context }: Standing, event: AnyEvent): TriedEvent {

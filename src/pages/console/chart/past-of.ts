@@ -99,7 +99,7 @@ export function usePast(kind: string, id: string | null, session: string | null 
     };
     const take = (messages: readonly FeedMessage[]) =>
       change(taken(past.current, id, messages, kind === 'turn' || path !== null));
-    const stop = watch({ workspace: apiWorkspace().split('/')[2]!, kind, id }, (messages) => {
+    const stop = watch({ workspace: apiWorkspace().split('/')[2], kind, id }, (messages) => {
       // The list of live actors comes at first and after every lost connection: the history has the steps taken
       // meanwhile.
       if (messages.some(({ type }) => type === 'actors' || type === 'dropped')) {

@@ -1,5 +1,7 @@
 /** The simulation: for each event the cases to try on a copy of the machine, with the fields of the event. */
 import type { ActorKind } from '../../../../machines/all.ts';
+import type { AttendanceContext } from '../../../../machines/attendance.ts';
+import type { SessionContext } from '../../../../machines/session.ts';
 import type { ReleaseContext } from '../../../../machines/release.ts';
 import { decide, eventsOf, type AnyEvent, type TriedEvent, type Standing } from './copy.ts';
 
@@ -12,30 +14,30 @@ export interface Question {
 
 type Make = Question['make'];
 
-const turnOf = ({ context }: Standing): string =>
-  (context as { activeTurnId?: string | null } | null)?.activeTurnId ?? 'turn_none';
+/** The fields of every kind's context that the cases use. */
+const fieldsOf = (context: unknown) => (context ?? {}) as Partial<SessionContext & AttendanceContext & ReleaseContext>;
+
+const turnOf = ({ context }: Standing): string => fieldsOf(context).activeTurnId ?? 'turn_none';
 const deadlineOf = ({ context }: Standing, at: number): number => {
-  const expiresAt = (context as { expiresAt?: number | null } | null)?.expiresAt;
+  const expiresAt = fieldsOf(context).expiresAt;
   return expiresAt == null ? at : Math.max(at, expiresAt * 1000);
 };
 /**
  * Returns a time before the deadline: the plain question is about "now", although the actor may have ended long ago.
  */
 const inTime = (standing: Standing, at: number): number => {
-  const expiresAt = (standing.context as { expiresAt?: number | null } | null)?.expiresAt;
+  const expiresAt = fieldsOf(standing.context).expiresAt;
   return expiresAt == null ? at : Math.min(at, expiresAt * 1000 - 1);
 };
 
-type Releasing = Partial<ReleaseContext> | null;
-const currentIn = (context: unknown): number => (context as Releasing)?.current ?? 1;
-const candidateIn = (context: unknown): number => (context as Releasing)?.candidate ?? 1;
+const currentIn = (context: unknown): number => fieldsOf(context).current ?? 1;
+const candidateIn = (context: unknown): number => fieldsOf(context).candidate ?? 1;
 /** A version that is neither current nor rolled out. */
 const newVersionIn = (context: unknown): number => Math.max(currentIn(context), candidateIn(context)) + 1;
 const newcomer = { id: 'prs_new', name: 'Somebody' };
 const holderOf = ({ context }: Standing): { readonly id: string; readonly name: string } =>
-  (context as { person?: typeof newcomer | null } | null)?.person ?? newcomer;
-const dueOf = ({ context }: Standing, at: number): number =>
-  (context as { untilMs?: number | null } | null)?.untilMs ?? at;
+  fieldsOf(context).person ?? newcomer;
+const dueOf = ({ context }: Standing, at: number): number => fieldsOf(context).untilMs ?? at;
 
 const chat =
   (assistantRefusal: string | null): Make =>

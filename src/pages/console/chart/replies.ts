@@ -12,7 +12,7 @@ export function useReplies(call: string): readonly Step[] {
   const [steps, setSteps] = useState<readonly Step[]>([]);
   useEffect(() => {
     setSteps([]);
-    return watch({ workspace: apiWorkspace().split('/')[2]!, kind: 'reply' }, (messages) => {
+    return watch({ workspace: apiWorkspace().split('/')[2], kind: 'reply' }, (messages) => {
       const added = messages.flatMap((message) =>
         message.type === 'event' && message.actor.id.startsWith(`${call}.`)
           ? [{ ...stepOfEvent(message), id: `${message.actor.id} ${message.seq}` }]

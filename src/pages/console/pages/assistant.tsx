@@ -31,7 +31,7 @@ import type { Assistant, Credential, Tool } from '../types.ts';
 import { toneOf } from './assistants.tsx';
 
 export default function AssistantPage() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const isNew = id === 'new';
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(isNew ? null : path);

@@ -123,7 +123,7 @@ function useFollowed(again: () => void): void {
   latest.current = again;
   useEffect(() => {
     let cancel: (() => void) | null = null;
-    const stop = watch({ workspace: workspaceId.value!, kind: 'attendance' }, () => {
+    const stop = watch({ workspace: workspaceId.value, kind: 'attendance' }, () => {
       cancel ??= after(rereadMs, () => {
         cancel = null;
         latest.current();

@@ -17,7 +17,7 @@ import type { Assistant, Budget, CreatedKey, Key } from '../types.ts';
 import { keyState } from './keys.tsx';
 
 export default function KeyPage() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const path = `${apiWorkspace()}/keys/${id}`;
   const { value: key, failure } = useRead<Key>(path);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`).items;
@@ -71,7 +71,7 @@ function useLevels(id: string, path: string): void {
         if (document.visibilityState === 'visible') void refresh(path);
       });
     };
-    const stop = watch({ workspace: workspaceId.value!, kind: 'key', id }, () => soon(500));
+    const stop = watch({ workspace: workspaceId.value, kind: 'key', id }, () => soon(500));
     return () => {
       cancel?.();
       stop();

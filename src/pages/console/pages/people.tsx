@@ -176,7 +176,7 @@ const GrantFields = ({ role, setRole, place, setPlace, failure }: GrantOptions) 
       path="role"
       value={role}
       onValue={(value) => setRole(value as Role)}
-      choices={(Object.keys(rolesInWords) as Role[]).map((one) => [one, one] as const)}
+      choices={Object.keys(rolesInWords).map((one) => [one, one] as const)}
       note={rolesInWords[role]}
       failure={failure}
     />

@@ -23,7 +23,7 @@ import { apiWorkspace, callChart, go, inWorkspace, segments, turnChart, workspac
 import type { Assistant, AssistantTest, ConsoleSession, Erasure, FeedMessage } from '../types.ts';
 
 export default function SessionPage() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const path = `${apiWorkspace()}/sessions/${id}`;
   const { value: session, failure } = useRead<ConsoleSession>(path);
   const [erasure, setErasure] = useState<{ readonly of: string; readonly receipt: Erasure } | null>(null);
@@ -131,7 +131,7 @@ function useMoved(id: string, path: string): number {
         void refresh(path).then(() => setTimes((count) => count + 1));
       });
     };
-    const stops = ['session', 'attendance'].map((kind) => watch({ workspace: workspaceId.value!, kind, id }, receive));
+    const stops = ['session', 'attendance'].map((kind) => watch({ workspace: workspaceId.value, kind, id }, receive));
     return () => {
       cancel?.();
       for (const stop of stops) stop();

@@ -19,7 +19,7 @@ import type { Assistant, ReplayResult, TestResult, TestRunWithResults } from '..
 import { playedWords, runState } from './tests.tsx';
 
 export default function TestRunPage() {
-  const [, , id, , runId] = segments.value as [string, string, string, string, string];
+  const [, , id = '', , runId = ''] = segments.value;
   const path = `${apiWorkspace()}/assistants/${id}`;
   const own = `${path}/test-runs/${runId}`;
   const assistant = useRead<Assistant>(path).value;

@@ -17,7 +17,7 @@ import { apiWorkspace, go, inWorkspace, segments } from '../route.ts';
 import type { Assistant, AssistantTest, Tool } from '../types.ts';
 
 export default function TestPage() {
-  const [, , id, , testId] = segments.value as [string, string, string, string, string];
+  const [, , id = '', , testId = ''] = segments.value;
   const path = `${apiWorkspace()}/assistants/${id}`;
   const own = `${path}/tests/${testId}`;
   const isNew = testId === 'new';

@@ -19,7 +19,7 @@ import type { Assistant, AssistantTest, TestRun } from '../types.ts';
 const idleMs = 10_000;
 
 export default function Tests() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(path);
   const tests = useTests(path);

@@ -20,7 +20,7 @@ import type { Assistant, Credential, RefreshedTool, Tool } from '../types.ts';
 type Changes = RefreshedTool['changes'];
 
 export default function ToolPage() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const path = `${apiWorkspace()}/tools/${id}`;
   const { value: tool, failure } = useRead<Tool>(path);
   const assistants = useList<Assistant>(`${apiWorkspace()}/assistants`);

@@ -18,7 +18,7 @@ import { apiWorkspace, go, search, segments, setQuery } from '../route.ts';
 import type { Assistant, Tool, Version, VersionChange, VersionWithConfig } from '../types.ts';
 
 export default function VersionPage() {
-  const [, , id, , number] = segments.value as [string, string, string, string, string];
+  const [, , id = '', , number = ''] = segments.value;
   const path = `${apiWorkspace()}/assistants/${id}`;
   const own = `${path}/versions/${number}`;
   const assistant = useRead<Assistant>(path).value;

@@ -16,7 +16,7 @@ import { apiWorkspace, inWorkspace, segments } from '../route.ts';
 import type { Assistant, Version } from '../types.ts';
 
 export default function Versions() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const path = `${apiWorkspace()}/assistants/${id}`;
   const { value: assistant, failure } = useRead<Assistant>(path);
   const list = useList<Version>(`${path}/versions`);

@@ -21,7 +21,7 @@ import { webhookName, webhookState } from './webhooks.tsx';
 const readEveryMs = 3000;
 
 export default function WebhookPage() {
-  const id = segments.value[2]!;
+  const [, , id = ''] = segments.value;
   const path = `${apiWorkspace()}/webhooks/${id}`;
   const { value: webhook, failure } = useRead<Webhook>(path);
   const isRead = webhook !== undefined;

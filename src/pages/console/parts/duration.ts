@@ -7,7 +7,7 @@ export const durationPattern = String.raw`\s*\d+\s*|(\s*\d+\s*(d|h|min|m|s))+\s*
 /** Returns the seconds that a text in the form of `durationPattern` says; NaN for any other text. */
 export function durationSeconds(text: string): number {
   const tokens = text.match(/\d+|[^\s\d]+/g) ?? [];
-  if (tokens.length === 1) return /^\d+$/.test(tokens[0]!) ? Number(tokens[0]) : Number.NaN;
+  if (tokens.length === 1) return /^\d+$/.test(tokens[0]) ? Number(tokens[0]) : Number.NaN;
   let sum = tokens.length === 0 ? Number.NaN : 0;
   for (let at = 0; at < tokens.length; at += 2) sum += Number(tokens[at]) * (units[tokens[at + 1] ?? ''] ?? Number.NaN);
   return sum;

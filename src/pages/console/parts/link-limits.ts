@@ -25,10 +25,12 @@ export function limitOf(limits: LinkLimits, name: LinkLimit): number | null {
   return text === '' ? defaultOf(limits, name) : Number(text);
 }
 
+const isOfAddress = (name: LinkLimit): name is keyof typeof addressDefaults => name in addressDefaults;
+
 /** The default of a limit, beside the other limits of the form. */
 export function defaultOf(limits: LinkLimits, name: LinkLimit): number | null {
-  if (!(name in addressDefaults)) return linkDefaults[name as keyof typeof linkDefaults];
-  const { of, least } = addressDefaults[name as keyof typeof addressDefaults];
+  if (!isOfAddress(name)) return linkDefaults[name];
+  const { of, least } = addressDefaults[name];
   const whole = limitOf(limits, of);
   return whole === null ? null : Math.max(least, Math.floor(whole / 2));
 }

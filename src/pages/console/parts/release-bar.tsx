@@ -128,7 +128,7 @@ function Tested({
     <>
       {' '}
       <a class={state === 'failed' ? 'fault' : undefined} href={runPage(id, run.id)}>
-        {words[state as keyof typeof words]}
+        {words[state]}
       </a>
       .
     </>

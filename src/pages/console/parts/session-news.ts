@@ -97,7 +97,7 @@ export function useSessionNews(
     /** A session belongs to the list later than it began where the list is of one state. */
     const mayLack = ({ id }: Moved) =>
       latest.current.begun && !has(id) && (fields['status'] != null || id > (latest.current.items[0]?.id ?? ''));
-    const stop = watch({ workspace: workspaceId.value!, kind: 'session' }, (messages) => {
+    const stop = watch({ workspace: workspaceId.value, kind: 'session' }, (messages) => {
       const told = messages.flatMap(toldBy);
       batch(() => {
         for (const moved of told) {

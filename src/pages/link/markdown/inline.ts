@@ -236,7 +236,7 @@ function trimmed(address: string): string {
 const withoutLinks = (found: readonly Node[]): Node[] =>
   found.map((node) => {
     if (node instanceof Element && (node.matches('a') || node.querySelector('a') !== null))
-      return document.createTextNode(node.textContent!);
+      return document.createTextNode(node.textContent);
     return node;
   });
 

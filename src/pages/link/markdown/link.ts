@@ -28,7 +28,7 @@ export function link(url: URL, children: readonly Node[]): Node[] {
   element.rel = 'noopener noreferrer nofollow ugc';
   element.append(...children);
   const place = url.host || decoded(url.pathname);
-  if (says(element.textContent!, place, url.protocol === 'tel:')) return [element];
+  if (says(element.textContent, place, url.protocol === 'tel:')) return [element];
   const note = document.createElement('span');
   note.className = 'host';
   note.dir = 'ltr';

@@ -4,6 +4,7 @@
  * they are computed once for each phase and shared by all streams with the same two rates.
  */
 import { clipped, noSamples } from './samples.ts';
+import { evictOldest } from '../../../base/evict-oldest.ts';
 
 /** The attenuation of unwanted parts: images, and frequencies above the new Nyquist frequency. */
 const attenuationDb = 66;
@@ -158,7 +159,7 @@ function bankOf(from: number, to: number): Bank {
   // The one used last stands last, so that the first is the one to leave.
   banks.delete(name);
   banks.set(name, bank);
-  if (banks.size > banksKeptMax) banks.delete(banks.keys().next().value!);
+  evictOldest(banks, banksKeptMax, banksKeptMax);
   return bank;
 }
 

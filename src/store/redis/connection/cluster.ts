@@ -236,7 +236,7 @@ class ClusterClient {
   #clientOf(node: Node): Promise<Client> {
     // Otherwise a node that has lost its client would get a new one, which nothing ends.
     if (!this.cluster.isOpen) return Promise.reject(new Error('The connection to Redis is closed.'));
-    return this.cluster.nodeClient(node) as unknown as Promise<Client>;
+    return this.cluster.nodeClient(node);
   }
 
   #owedBy(node: object): InFlightReplies {

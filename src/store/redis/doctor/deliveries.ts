@@ -36,7 +36,7 @@ export async function* examinedDeliveries(
 
 function examined(workspaceId: string, webhookId: string, fields: readonly (Buffer | null)[]): ExaminedDelivery {
   const [id, due] = [textOfReply(fields[0]), fields[5] ?? null];
-  const [event, state, session, source] = fields.slice(1, 5) as (Buffer | null)[];
+  const [event, state, session, source] = fields.slice(1, 5);
   const isMissing = event == null || state == null;
   const record = isMissing
     ? null
