@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
@@ -127,7 +128,7 @@ async function runTests(jobs, measure, { cpu }) {
   const minutes = Math.ceil(secondsOf(jobs, cpu) / 60);
   if (minutes > 1) print(`${jobs.length} jobs: about ${minutes} min`);
   const taken = {};
-  await runAll(
+  const idleCores = await runAll(
     jobs,
     async (job) => {
       const { lines, seconds, cpuSeconds, ...of } = await runFile(job);
@@ -145,6 +146,7 @@ async function runTests(jobs, measure, { cpu }) {
     },
     { slowness: cpu },
   );
+  if (idleCores !== null) print(`cores: ${idleCores.toFixed(2)} of ${availableParallelism()} idle on average`);
   if (measure) keepTimes(taken, jobs, { isWhole: positionals.length === 0 && !values.changed });
 }
 

@@ -16,7 +16,7 @@ const idleAbreastMax = 5 * cores;
 const lookSeconds = 1;
 
 /** Part of a core that must have been idle, and bytes of memory that must be free, for one more job. */
-const idleLeast = 0.3;
+const idleLeast = 0.15;
 const freeLeast = 1.5e9;
 
 /** CPU seconds of files that weigh as much as the speed that was measured before them. */
@@ -26,8 +26,9 @@ const trusted = 20;
 const overcommitted = 1.25;
 
 /**
- * Calls `look` with the number of cores that were idle since the last call; returns what ends it. Where the system has
- * more cores than this process may use, nobody knows which of them were idle.
+ * Calls `look` with the number of cores that were idle since the last call, and whether there is memory for one more
+ * job; returns what ends it. Where the system has
+ * more cores than this process may use, it is not known which of them were idle.
  */
 function watchIdleCores(look) {
   if (cpus().length !== cores) return () => {};
@@ -37,7 +38,7 @@ function watchIdleCores(look) {
     const [now, idle] = [performance.now(), idleMs()];
     const idleCores = (idle - before) / (now - at);
     [at, before] = [now, idle];
-    if (freemem() >= freeLeast) look(idleCores);
+    look(idleCores, freemem() >= freeLeast);
   }, lookSeconds * 1000);
   return () => clearInterval(timer);
 }
@@ -47,7 +48,8 @@ function watchIdleCores(look) {
  * seconds of this run, if they are known: on a slower machine fewer run abreast, or files that wait for real time would
  * be late. `slowness` is how many times slower the machine is than the one on which the times were taken, until files
  * have shown it. The times were taken beside other files, so they promise too little load of a file: while a part of a
- * core stays idle, one more begins with each look. Resolves when all have ended.
+ * core stays idle, one more begins with each look. Resolves when all have ended, with the mean number of idle cores, or
+ * null where it is unknown.
  */
 export function runAll(jobs, run, options = {}) {
   const { slowness = 1, cores: room = cores * overcommitted, watchIdle = watchIdleCores } = options;
@@ -55,6 +57,7 @@ export function runAll(jobs, run, options = {}) {
   let [expected, took] = [trusted, trusted * slowness];
   const waiting = jobs.toSorted((a, b) => b.seconds - a.seconds);
   const running = new Set();
+  const idle = { sum: 0, looks: 0 };
   const loadOf = ({ seconds, cpuSeconds }) => Math.min(room, (Math.max(1, took / expected) * cpuSeconds) / seconds);
   const load = () => [...running].reduce((sum, job) => sum + loadOf(job), 0);
   return new Promise((resolve) => {
@@ -78,11 +81,13 @@ export function runAll(jobs, run, options = {}) {
       }
       if (waiting.length === 0 && running.size === 0) {
         stopWatching();
-        resolve();
+        resolve(idle.looks === 0 ? null : idle.sum / idle.looks);
       }
     };
-    const stopWatching = watchIdle((idleCores) => {
-      if (idleCores < idleLeast || running.size === 0 || running.size >= idleAbreastMax) return;
+    const stopWatching = watchIdle((idleCores, hasMemory = true) => {
+      idle.sum += idleCores;
+      idle.looks++;
+      if (!hasMemory || idleCores < idleLeast || running.size === 0 || running.size >= idleAbreastMax) return;
       const index = waiting.findIndex((job) => loadOf(job) <= 1);
       if (index >= 0) begin(index);
     });
