@@ -11,6 +11,8 @@ export interface SaidMessage {
    * for a round without tool calls.
    */
   readonly calls?: readonly ModelToolCall[];
+  /** Came after tool calls that waited, and before their results, which this turn answers. */
+  readonly between?: true;
   /** The thoughts behind these calls, in their own turn alone (see `ModelSink.keep`). */
   readonly kept?: unknown;
 }

@@ -7,7 +7,7 @@ import { limits } from '../../src/base/limits.ts';
 import type { HistoryKind, Message, Snapshot, Store, Turn, Versioned } from '../../src/store/store.ts';
 import { codePoints } from '../../src/base/text.ts';
 import type { ModelMessage } from '../../src/providers/model.ts';
-import { cutReply } from '../../src/providers/model/history.ts';
+import { cutReply, waitingReply } from '../../src/providers/model/history.ts';
 import { pastOf } from '../../src/turn/event-log.ts';
 import { Answers } from './answers.ts';
 import { epochMs } from './clock.ts';
@@ -281,7 +281,7 @@ function joined(messages: readonly ModelMessage[]): string[] {
 }
 
 const isBridge = (messages: readonly ModelMessage[], index: number): boolean =>
-  messages[index]!.content === cutReply && messages[index - 1]?.role === 'tool';
+  [cutReply, waitingReply].includes(messages[index]!.content) && messages[index - 1]?.role === 'tool';
 
 /** Each message of a visitor is answered by one turn, or accepted for a person once: never both (D2). */
 function checkAnswered({ state }: Oracle, mode: World['mode']): string[] {

@@ -47,7 +47,7 @@ export interface Cut {
 
 /**
  * Returns the end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and
- * never in part. The newest message of the user and all after it always stay. Messages without text are left out,
+ * never in part. The newest message of the user that is not `between`, and all after it, always stay. Messages without text are left out,
  * because providers refuse them, unless an empty message is the newest. A reply that was cut after tool results gets a
  * sentence in its place. An answer whose question did not fit is left out with it, as are tool calls with their
  * results.
@@ -65,11 +65,12 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
     if (index < newest && content.trim() === '' && role !== 'tool' && message.calls === undefined) continue;
     if (!full) left -= tokensOf(message);
     full ||= left < 0 && hasUser;
-    hasUser ||= role === 'user';
+    const isBetween = role === 'user' && message.between === true;
+    hasUser ||= role === 'user' && !isBetween;
     // Only role and content are sent: a message may have further fields, and providers refuse fields that they do not
     // know.
     if (full) leftOut += counted(message, messages[index - 1]);
-    else fitting.push(role === 'tool' || message.calls !== undefined ? message : { role, content });
+    else fitting.push(role === 'tool' || message.calls !== undefined || isBetween ? message : { role, content });
   }
   while (full && fitting.at(-1)!.role !== 'user') {
     const message = fitting.pop()!;
@@ -80,6 +81,9 @@ export function cutHistory(messages: readonly ModelMessage[], tokensMax: number)
 
 /** The reply of a turn that was cut behind the results of its calls. */
 export const cutReply = '[This reply was cut off.]';
+
+/** The end of a reply whose calls waited for an answer, where the user's next message follows their results. */
+export const waitingReply = '[This reply ended with its tool calls.]';
 
 /**
  * The messages with an answer between results and what the user says next: several providers refuse the user right
@@ -122,8 +126,22 @@ const counted = (message: ModelMessage, before: ModelMessage | undefined): numbe
 export function modelMessages(conversation: readonly PastMessage[]): readonly ModelMessage[] {
   if (conversation.every(isPlain)) return conversation;
   const last = conversation.findLastIndex(isOfTurn);
-  return conversation.flatMap((message, index) => messagesOf(message, index === last));
+  const between = hasWaited(conversation[last]) ? ({ between: true } as const) : {};
+  const messages: ModelMessage[] = [];
+  let reply: PastMessage | undefined;
+  for (const [index, message] of conversation.entries()) {
+    for (const sent of messagesOf(message, index === last)) {
+      const isNext = sent.role === 'user' && messages.at(-1)?.role === 'tool';
+      if (isNext && hasWaited(reply)) messages.push({ role: 'assistant', content: waitingReply });
+      messages.push(sent.role === 'user' && index > last ? { ...sent, ...between } : sent);
+    }
+    if (message.role === 'assistant') reply = message;
+  }
+  return messages;
 }
+
+const hasWaited = (message: PastMessage | undefined): boolean =>
+  message?.toolCalls?.some(({ wants }) => wants !== undefined) ?? false;
 
 /** Messages for a person and notices may come between a reply with pending calls and the turn that answers them. */
 const isOfTurn = ({ role, turnId }: PastMessage): boolean =>

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { alternating, cutHistory, modelMessages, withPromptInside } from '../../../src/providers/model/history.ts';
+import {
+  alternating,
+  cutHistory,
+  cutReply,
+  modelMessages,
+  waitingReply,
+  withPromptInside,
+  type PastMessage,
+} from '../../../src/providers/model/history.ts';
 import { estimateInputTokens, estimateTokens } from '../../../src/providers/model.ts';
 import type { ModelMessage } from '../../../src/providers/model.ts';
 
@@ -64,6 +72,57 @@ t.test('the results that a turn answers with are sent in full after messages for
   t.equal(lengthIn([notice, accepted, notice]), 5000);
   t.equal(lengthIn([accepted, { ...accepted, turnId: 'turn_2' }]), 2000, 'and shortened in the next turn');
   t.equal(lengthIn([{ role: 'user', content: 'Next' }]), 2000);
+});
+
+const waiting = (status: string): PastMessage => ({
+  role: 'assistant',
+  content: '',
+  turnId: 'turn_1',
+  toolCalls: [
+    {
+      id: 'call_1',
+      name: 'mine',
+      round: 0,
+      position: 0,
+      arguments: {},
+      error: null,
+      output: 'o',
+      status,
+      wants: 'result',
+    },
+  ],
+});
+const asked: PastMessage = { role: 'user', content: 'q'.repeat(40), turnId: 'turn_1' };
+const forPerson: PastMessage = { role: 'user', content: 'Is anybody there?', turnId: null };
+const sentencesAfterResults = (messages: readonly ModelMessage[]) =>
+  messages.flatMap(({ role, content }, index) =>
+    role === 'assistant' && messages[index - 1]?.role === 'tool' ? [content] : [],
+  );
+
+t.test('a reply whose calls waited was not cut: its end says so before messages for a person', async (t) => {
+  const next: PastMessage = { role: 'user', content: 'Next', turnId: 'turn_2' };
+  for (const [status, later] of [
+    ['completed', [forPerson]],
+    ['completed', [forPerson, next]],
+    ['declined', [next]],
+  ] as const) {
+    const { messages } = cutHistory(modelMessages([asked, waiting(status), ...later]), 1000);
+    t.same(sentencesAfterResults(messages), [waitingReply], `${status}, ${later.length} later`);
+  }
+  const [, { toolCalls = [], ...reply }] = [asked, waiting('completed')];
+  const own = { ...reply, toolCalls: toolCalls.map(({ wants: _, ...call }) => call) };
+  t.same(sentencesAfterResults(cut(modelMessages([asked, own, next]), 1000)), [cutReply], 'a turn cut after results');
+});
+
+t.test('the results that a turn answers stay with their question, however small the budget is', async (t) => {
+  const messages = modelMessages([forPerson, asked, waiting('completed'), forPerson, forPerson]);
+  const { messages: kept, leftOut } = cutHistory(messages, 1);
+  t.same(
+    kept.map(({ role }) => role),
+    ['user', 'assistant', 'tool', 'assistant', 'user', 'user'],
+  );
+  t.equal(leftOut, 1);
+  t.same(cutHistory(kept, 1).messages, kept, 'also when a provider refuses the request for its length');
 });
 
 t.test('an estimate counts Latin by four, other alphabets by two and the rest by one', async (t) => {
