@@ -176,5 +176,9 @@ const server = createServer(async (request, response) => {
   if (request.url === '/chatwoot' && /^ses_\w+$/.test(source_id)) void run(toVisitor, source_id);
   response.writeHead(204).end();
 });
+server.on('error', ({ code, message }) => {
+  console.error(code === 'EADDRINUSE' ? `The port ${PORT} is in use. Set PORT to a free one.` : message);
+  process.exit(1);
+});
 server.listen(Number(PORT), () => console.log(`listens on ${server.address().port}`));
 await run(begin, '');

@@ -92,8 +92,8 @@ const server = createServer((request, response) => {
     response.headersSent ? response.destroy() : response.writeHead(400).end();
   });
 });
-server.on('error', ({ message }) => {
-  console.error(message);
-  process.exitCode = 1;
+server.on('error', ({ code, message }) => {
+  console.error(code === 'EADDRINUSE' ? `The port ${PORT} is in use. Set PORT to a free one.` : message);
+  process.exit(1);
 });
 server.listen(Number(PORT), '127.0.0.1', () => console.log(`listens on ${server.address().port}`));

@@ -82,6 +82,10 @@ for (const name of missing) console.error(`Set ${name} to ${required[name]}.`);
 if (missing.length > 0) process.exit(1);
 const parley = new Parley({ url, key });
 const server = new WebSocketServer({ port: Number(PORT), path: `/${secret}`, maxPayload: 65_536 });
+server.on('error', ({ code, message }) => {
+  console.error(code === 'EADDRINUSE' ? `The port ${PORT} is in use. Set PORT to a free one.` : message);
+  process.exit(1);
+});
 server.on('listening', () => console.log(`listens on ${server.address().port}`));
 
 server.on('connection', (carrier) => {

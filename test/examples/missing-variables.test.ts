@@ -1,6 +1,8 @@
-/** The examples and the receiver of docs/webhooks.md, started without the variables that they need. */
+/** The examples and the receiver of docs/webhooks.md, started without their variables, or on a port that is in use. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -58,6 +60,23 @@ for (const [path, names] of Object.entries(needed)) {
     }
   });
 }
+
+t.test('an example whose port is in use says so in one line', async (t) => {
+  // Parley and the helpdesk at once, as far as the bridge asks them before it listens.
+  const other = createServer((_request, response) => response.end('{"name":"Bridge"}')).listen(0);
+  t.teardown(() => other.close());
+  await once(other, 'listening');
+  const PORT = String((other.address() as AddressInfo).port);
+  const url = `http://127.0.0.1:${PORT}`;
+  for (const [path, names] of Object.entries(needed)) {
+    const [example, program] = path.split('/') as [string, string];
+    const given = Object.fromEntries(names.map((name) => [name, name === 'CHATWOOT_URL' ? url : 'x']));
+    const env = { ...given, PORT, PARLEY_URL: url };
+    const { code, lines } = await ended(await folderOf(t, example), program, env);
+    t.equal(code, 1, path);
+    t.same(lines, [`The port ${PORT} is in use. Set PORT to a free one.`], path);
+  }
+});
 
 t.test('the receiver says which variable is missing, or is no secret of a webhook', async (t) => {
   const page = await readFile(join(root, 'docs', 'webhooks.md'), 'utf8');
