@@ -2,6 +2,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import type { IdPrefix } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
+import { isOneLine } from '../base/text.ts';
 
 /** A string without lone surrogates; its length counts Unicode code points. */
 export const Text = (charactersMax: number, charactersMin = 1, description?: string) =>
@@ -9,6 +10,9 @@ export const Text = (charactersMax: number, charactersMin = 1, description?: str
     Type.String({ minLength: charactersMin, maxLength: charactersMax, ...(description ? { description } : {}) }),
     (value) => value.isWellFormed(),
   );
+
+/** The name of a record, which lists, logs and terminals show in a line. */
+export const Name = (description?: string) => Type.Refine(Text(limits.nameCharactersMax, 1, description), isOneLine);
 
 export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 

@@ -5,7 +5,7 @@ import { Type, type Static, type TSchema } from 'typebox';
 import { aliasPattern, slugPattern } from '../base/text.ts';
 import { limits } from '../base/limits.ts';
 import { isOrigin } from '../base/origin.ts';
-import { Id, listOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
+import { Id, listOf, Name, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
 import { linkLimitDefault, type LinkLimitName } from '../base/link-limits.ts';
 
@@ -130,7 +130,7 @@ const DeskSettings = Type.Object({
 });
 
 const assistantFields = {
-  name: Text(limits.nameCharactersMax),
+  name: Name(),
   description: Nullable(Text(limits.descriptionCharactersMax, 0)),
   greeting: Nullable(Text(limits.greetingCharactersMax, 0, variableNames)),
   channels: Type.Object({
@@ -179,7 +179,7 @@ const assistantFields = {
 
 const ceiling = () => Type.Optional(Type.Integer({ minimum: 1, maximum: limits.ceilingMax }));
 const keyFields = {
-  name: Text(limits.nameCharactersMax),
+  name: Name(),
   assistant_ids: Nullable(Type.Array(Text(limits.nameCharactersMax), { maxItems: limits.keyAssistantsMax })),
   expires_at: Nullable(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })),
   limits: Type.Object({
@@ -199,17 +199,13 @@ const keyFields = {
 };
 
 const workspaceFields = {
-  name: Text(limits.nameCharactersMax),
+  name: Name(),
   retention_days: Type.Integer({ minimum: 1, maximum: limits.retentionDaysMax }),
   turns_in_flight_max: Type.Integer({ minimum: 1, maximum: limits.turnsInFlightCeiling }),
 };
 
 const credentialFields = {
-  name: Type.Optional(
-    Nullable(
-      Text(limits.nameCharactersMax, 1, 'Unique in the workspace; files of `parley pull` name the credential by it.'),
-    ),
-  ),
+  name: Type.Optional(Nullable(Name('Unique in the workspace; files of `parley pull` name the credential by it.'))),
   kind: Strings(['model', 'voice', 'tool']),
   provider: Text(64),
   base_url: Nullable(Text(2000)),

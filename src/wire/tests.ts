@@ -1,7 +1,19 @@
 /** The console's shapes of tests of assistants (contract 21). */
 import { Type, type Static } from 'typebox';
 import { limits } from '../base/limits.ts';
-import { Id, listOf, mapOf, metadataOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds } from './basics.ts';
+import {
+  Id,
+  listOf,
+  mapOf,
+  metadataOf,
+  Name,
+  named,
+  Nullable,
+  recordsQuery,
+  Strings,
+  Text,
+  UnixSeconds,
+} from './basics.ts';
 import { stopReasons, VisitorValues } from './conversation.ts';
 
 /** The bound of `functionName`. */
@@ -40,7 +52,7 @@ const ScriptedResult = Type.Object({
 });
 
 const fields = {
-  name: Text(limits.nameCharactersMax),
+  name: Name(),
   visitor: VisitorValues,
   metadata: metadataOf(),
   steps: Type.Array(

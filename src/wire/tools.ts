@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { entrySteps, toolErrors } from '../base/tool-errors.ts';
-import { Id, listOf, mapOf, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
+import { Id, listOf, mapOf, Name, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 
 const approvals = ['never', 'always'] as const;
 const shows = ['none', 'name', 'full'] as const;
@@ -25,7 +25,7 @@ const FunctionBody = Type.Object({
 const disabled = 'While true, no model is offered its functions and no call is sent: a switch for an emergency.';
 
 const fields = {
-  name: Text(limits.nameCharactersMax),
+  name: Name(),
   url: Nullable(Text(2000)),
   credential_id: Nullable(Type.String()),
   timeout_seconds: Type.Integer({

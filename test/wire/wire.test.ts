@@ -1,9 +1,16 @@
 /** A body held to its schema: pruned, and refused for its first fault. */
 import t from 'tap';
+import type { TSchema } from 'typebox';
 import {
   ChatBody,
   ChatCompletionBody,
+  CreateAssistantBody,
+  CreateCredentialBody,
+  CreateKeyBody,
   CreateSessionBody,
+  CreateTestBody,
+  CreateToolBody,
+  CreateWorkspaceBody,
   PatchAssistantBody,
   ResponseBody,
   shape,
@@ -127,4 +134,21 @@ t.test('the first fault is named: what is missing, then each field in the order 
   );
   t.equal(field(ResponseBody, { model: 'm', input: [{ type: 'nothing' }] }), 'input.0.type');
   t.equal(field(ResponseBody, { model: 'm', input: 'a', conversation: { id: 5 } }), 'conversation');
+});
+
+t.test('names of records are one line with something to see', async (t) => {
+  const bodies = {
+    workspace: [CreateWorkspaceBody, {}],
+    assistant: [CreateAssistantBody, {}],
+    key: [CreateKeyBody, {}],
+    credential: [CreateCredentialBody, { kind: 'model', provider: 'openai', api_key: 'secret' }],
+    tool: [CreateToolBody, { kind: 'client' }],
+    test: [CreateTestBody, { steps: [{ message: 'Hi' }] }],
+  } as const;
+  for (const [record, [schema, body]] of Object.entries(bodies)) {
+    const named = (name: string) => () => shape<TSchema>(schema).parse({ ...body, name });
+    t.doesNotThrow(named('Ada, 東京 ✓'), record);
+    for (const name of ['two\nlines', 'a\u2028b', 'bell\u0007', '\u202egnorw', ' '])
+      t.throws(named(name), { code: 'invalid_request', param: 'name' }, `${record} ${encodeURIComponent(name)}`);
+  }
 });

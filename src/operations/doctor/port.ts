@@ -33,7 +33,7 @@ async function portOf(variable: string, port: number, config: Ports, clock: Cloc
     const code = codeOfThrown(error) ?? '';
     if (code === 'EADDRINUSE') return whoHas(variable, port, config, clock);
     if (code === 'EACCES')
-      return fail(`${port} on ${host} may not be listened on`, `Choose a port from 1024 on with ${variable}.`);
+      return fail(`this user may not open ${port} on ${host}`, `Choose a port from 1024 on with ${variable}.`);
     return fail(
       `${host} is not an address of this machine (${code})`,
       'Correct HOST: 127.0.0.1, 0.0.0.0 for all, or an address that ip addr shows.',
