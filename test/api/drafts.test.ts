@@ -1,10 +1,10 @@
 /** The draft of an assistant: its digest, and changes that name the draft they are based on (contract 20). */
 import t, { type Test } from 'tap';
-import { edge, openHouse, type House } from './house.ts';
+import { edge, type House, openWorkspace } from './house.ts';
 import { isRefused, refusals } from './refusal.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('the tag of an assistant is the digest of its draft, in each answer', (t) => tagged(t, house));
   await t.test('each versioned setting changes the digest, and no other setting does', (t) => settings(t, house));
   await t.test('an edited tool changes the digest of each assistant that has it', (t) => tools(t, house));

@@ -1,11 +1,11 @@
 /** Feedback on turns (contract 19). */
 import t, { type Test } from 'tap';
 import { linked, Visit } from '../pages/link/visits.ts';
-import { openHouse, type House } from './house.ts';
+import { type House, openWorkspace } from './house.ts';
 import { abort, begin, end, refused, synthetic, transcriptOf } from './talk.ts';
 
 t.test('feedback on a turn is stored, changed and removed', async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('a rating stands at turn and message, is counted where the turn is, and is replaced or removed', (t) =>
     rated(t, house),
   );

@@ -10,11 +10,11 @@ import t, { type Test } from 'tap';
 import { Loudspeaker } from '../faults/loudspeaker.ts';
 import { Microphone } from '../faults/microphone.ts';
 import { clipOf, opened, type Caller, type CallWish } from './caller.ts';
-import { edge, openHouse, type House } from './house.ts';
+import { edge, type House, openWorkspace } from './house.ts';
 import { transcriptOf, until } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_SYNTHETIC: '1', PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('speech that goes on behind the end of a turn', (t) => resumed(t, house));
   await t.test('two turns that are said before the first is answered', (t) => hurried(t, house));
   await t.test('a turn that is ended again while its model is asked early', (t) => flushed(t, house));

@@ -1,13 +1,13 @@
 /** OpenAI's API in front of assistants (contract 14): what its clients send, and what they read. */
 import t, { type Test } from 'tap';
 import { unless } from '../providers/model/strict.ts';
-import { edge, openHouse, type Answer, type House } from './house.ts';
+import { type Answer, edge, type House, openHouse, openWorkspace } from './house.ts';
 import { onProvider, until } from './talk.ts';
 
 const synthetic = (name: string) => ({ model: { provider: 'synthetic', name } });
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('models of a key are listed and read', (t) => models(t, house));
   await t.test('an answer, whole and streamed', (t) => answers(t, house));
   await t.test('a session of one turn ends before its answer does', ends);

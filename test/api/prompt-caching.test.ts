@@ -1,7 +1,7 @@
 /** Prompt caching: the bytes that a provider can cache, and the tokens that it read from its cache (contract 19). */
 import t, { type Test } from 'tap';
 import { data, delta, done, eventStream, type Provider } from '../providers/model/provider.ts';
-import { openHouse, type House } from './house.ts';
+import { type House, openWorkspace } from './house.ts';
 import { onProvider, say } from './talk.ts';
 
 const counted = { prompt_tokens: 100, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 64 } };
@@ -53,7 +53,7 @@ const mark = ',"cache_control":{"type":"ephemeral"}';
 const cacheable = (text: string): string => text.replaceAll(mark, '').replace(/[\]}]+$/, '');
 
 t.test('the next request begins with the bytes of the one before', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   for (const kind of ['openai', 'anthropic'] as const) {
     await t.test(`${kind}: a request begins with the bytes of the one before it`, (t) => prefixes(t, house, kind));
     await t.test(`${kind}: cached tokens are in the usage of turn and workspace`, (t) => usage(t, house, kind));

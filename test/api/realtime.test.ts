@@ -4,11 +4,11 @@ import t, { type Test } from 'tap';
 import { WebSocket } from 'ws';
 import { patient } from '../run/speed.mjs';
 import { clipOf } from './caller.ts';
-import { edge, openHouse, type House } from './house.ts';
+import { edge, type House, openWorkspace } from './house.ts';
 import { until } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('words that are said are answered aloud', (t) => answered(t, house));
   await t.test('a text is answered once a response is asked for', (t) => typed(t, house));
   await t.test('a reply is cut where the client says', (t) => cut(t, house));

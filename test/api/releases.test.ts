@@ -1,12 +1,12 @@
 /** Versions of an assistant: a change reaches people as a published version, and not before (contract 20). */
 import t, { type Test } from 'tap';
 import { countingTool, type CountingTool } from './counting-tool.ts';
-import { edge, openHouse, textOf, type House } from './house.ts';
+import { edge, type House, openWorkspace, textOf } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { answered, assistantPath, onProvider, operate, say, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('a publication makes the next version of a draft that differs', (t) => published(t, house));
   await t.test('a model is sent the bytes of the version of the session', (t) => requests(t, house));
   await t.test('session, turn and messages name the version that answers', (t) => named(t, house));

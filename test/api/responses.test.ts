@@ -3,7 +3,7 @@ import { Ajv } from 'ajv';
 import t, { type Test } from 'tap';
 import { delta, done, eventStream } from '../providers/model/provider.ts';
 import { unless } from '../providers/model/strict.ts';
-import { edge, openHouse, type Answer, type House } from './house.ts';
+import { type Answer, edge, type House, openWorkspace } from './house.ts';
 import { responseSchema } from './open-responses.ts';
 import { onProvider, until } from './talk.ts';
 
@@ -11,7 +11,7 @@ const synthetic = (name: string) => ({ model: { provider: 'synthetic', name } })
 const fits = new Ajv({ strict: false }).compile(responseSchema);
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('an answer, whole and streamed', (t) => answers(t, house));
   await t.test('a response continues the session of an earlier one', (t) => going(t, house));
   await t.test('a response that is not stored has a session of its own', (t) => alone(t, house));

@@ -1,12 +1,12 @@
 /** The versions of an assistant are listed, compared, restored and rolled back to (contract 20). */
 import t, { type Test } from 'tap';
 import { countingTool } from './counting-tool.ts';
-import { edge, openHouse, textOf, type House } from './house.ts';
+import { edge, type House, openWorkspace, textOf } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { answered, assistantPath, onProvider, operate, say, synthetic } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('versions are listed and read', (t) => listed(t, house));
   await t.test('a version is compared with another and with the draft', (t) => compared(t, house));
   await t.test('a restored version is the draft, and nothing is published', (t) => restored(t, house));

@@ -1,12 +1,12 @@
 /** A version is rolled out to a share of sessions, promoted, ended and halted (contract 20). */
 import t, { type Test } from 'tap';
 import { rolloutPlace } from '../../src/host/release.ts';
-import { edge, openHouse, textOf, type House } from './house.ts';
+import { edge, type House, openWorkspace, textOf } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { assistantPath, operate, say, sayInVain, sessionOf, synthetic, transcriptOf } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t);
+  const house = await openWorkspace();
   await t.test('a session gets the candidate by the hash, and a higher percent takes nobody out', (t) =>
     shares(t, house),
   );

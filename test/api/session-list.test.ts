@@ -1,10 +1,10 @@
 /** The console's list of sessions: the first words of each, and how many there are. */
 import t, { type Test } from 'tap';
-import { openHouse, type House } from './house.ts';
+import { type House, openWorkspace } from './house.ts';
 import { answered, onProvider } from './talk.ts';
 
 t.test("the console's list of sessions", async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('a session has the first words of its user, in one line', (t) => firstWords(t, house));
   await t.test('the words of a turn that was withdrawn are gone with it', (t) => withdrawn(t, house));
   await t.test('the sessions that match are counted where the total is asked for', (t) => total(t, house));

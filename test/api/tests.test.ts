@@ -1,12 +1,12 @@
 /** Tests of an assistant are created, changed and made of sessions (contract 21). */
 import t, { type Test } from 'tap';
 import { countingTool } from './counting-tool.ts';
-import { edge, openHouse, type House } from './house.ts';
+import { edge, type House, openWorkspace } from './house.ts';
 import { isRefused, refusals, unrated, wrongField } from './refusal.ts';
 import { assistantPath, operate, say } from './talk.ts';
 
 t.test(edge, async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('a test is created, listed, changed and deleted', (t) => changed(t, house));
   await t.test('a field of a test beyond its bounds is refused by its name', (t) => refused(t, house));
   await t.test('the 201st test of an assistant is refused', (t) => full(t, house));

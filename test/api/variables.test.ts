@@ -4,10 +4,10 @@ import t, { type Test } from 'tap';
 import { lmdbStore } from '../../src/store/lmdb.ts';
 import { answered, onProvider, refused, say, transcriptOf } from './talk.ts';
 import { aboutOf, dataFolder } from '../golden/opened.ts';
-import { openHouse, type House } from './house.ts';
+import { type House, openHouse, openWorkspace } from './house.ts';
 
 t.test('variables in prompt and greeting are checked and filled', async (t) => {
-  const house = await openHouse(t, { env: { PARLEY_ALLOW_PRIVATE_PROVIDERS: '1' } });
+  const house = await openWorkspace();
   await t.test('a prompt and a greeting are filled for each session', (t) => filled(t, house));
   await t.test('a text whose variable has no value in some session is refused with its field', (t) =>
     checked(t, house),
