@@ -1,5 +1,5 @@
 /**
- * D2: each message of a visitor is answered by a turn or accepted for a person, never both and never neither; while a
+ * D1: while a person has the session, no reply grows and no call of a tool is sent. D2: each message of a visitor is answered by a turn or accepted for a person, never both and never neither; while a
  * person has the session, nothing of the assistant enters its stream. D3: the model is sent all that was said, in order.
  * D4: the stream of a session gives each event once, in order, over any cuts and processes. A visitor writes while two
  * people take the session from each other, each request at any process; as many readers as there are processes follow
@@ -8,6 +8,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { countingTool, type CountingTool } from '../api/counting-tool.ts';
 import type { Answer, House } from '../api/house.ts';
 import { cookieFor, linkFor, withCookie } from '../api/signing.ts';
 import { credentialOf, transcriptOf } from '../api/talk.ts';
@@ -45,11 +46,26 @@ interface Scene {
   readonly processes: readonly Process[];
   /** Assistants whose visitors wait with the assistant, and in silence. */
   readonly assistants: readonly string[];
+  readonly tool: CountingTool;
+  /** The calls that have reached the tool. */
+  readonly calls: readonly Call[];
   /** A sign-in of each person. */
   readonly cookies: readonly string[];
   /** The messages of each request to the model. */
   readonly requests: (readonly ModelRequest[])[];
   readonly start: (process: Process) => Promise<void>;
+}
+
+interface Call {
+  readonly sessionId: string;
+  readonly atMs: number;
+}
+
+/** A time in which a person had the session for certain, with the replies at its beginning and its end. */
+interface Holding {
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly replies: readonly [readonly object[], readonly object[]];
 }
 
 interface StreamEvent {
@@ -75,6 +91,7 @@ interface Story {
   readonly sent: Sent[];
   /** Texts of people that were stored. */
   readonly said: string[];
+  readonly held: Holding[];
   /** The events that each reader has read. */
   readonly read: readonly StreamEvent[][];
   /** The text of the last message, which the assistant answers. */
@@ -103,7 +120,7 @@ const experiment = (promise: string, name: string, check: Check, { command }: De
   },
 });
 
-/** The model answers in a few words, and asks for a person if the message says so. */
+/** The model answers in a few words: with a call in the middle, or with a request for a person if the message ends so. */
 function answer(response: ServerResponse, { body }: Seen, requests: Scene['requests']): void {
   const messages = body.messages as readonly ModelRequest[];
   requests.push(messages);
@@ -112,11 +129,12 @@ function answer(response: ServerResponse, { body }: Seen, requests: Scene['reque
   if (last.role === 'user' && last.content.endsWith('!') && body.tools !== undefined)
     return void response.end(callOf('ask_for_person') + delta('', 'tool_calls') + done);
   void (async () => {
-    for (let word = 0; word < 5 && !response.destroyed; word++) {
+    for (let word = 0; word < 6 && !response.destroyed; word++) {
       response.write(delta(`word ${word} `));
-      await pause(4);
+      await pause(8);
     }
-    response.end(delta('', 'stop') + done);
+    const calls = last.role === 'user' && last.content.endsWith('.');
+    response.end((calls ? callOf('look_up') + delta('', 'tool_calls') : delta('', 'stop')) + done);
   })();
 }
 
@@ -134,11 +152,21 @@ async function openScene(t: Owner, store: StoreKind, command: string | undefined
   }
   const { house } = processes[0]!;
   const credential = await credentialOf(house, 'openai', model.baseUrl);
+  const tool = await countingTool(t, house, {
+    functions: [{ name: 'look_up', description: 'Looks up', parameters: { type: 'object' } }],
+  });
+  const calls: Call[] = [];
+  const respond = tool.answer;
+  tool.answer = (response, reached) => {
+    calls.push({ sessionId: reached.body.data.session_id, atMs: performance.now() });
+    void pause(8).then(() => respond(response, reached));
+  };
   const assistants: string[] = [];
   for (const while_waiting of ['assistant', 'silent']) {
     const desk = { enabled: true, wait_seconds: 3600, while_waiting, texts: { joined: '{{person.name}} joined.' } };
     const { id } = await house.assistant({
       model: { provider: 'openai', name: 'm', credential_id: credential.id },
+      tool_ids: [tool.id],
       desk,
     });
     assistants.push(id);
@@ -148,7 +176,7 @@ async function openScene(t: Owner, store: StoreKind, command: string | undefined
   const start = async (process: Process): Promise<void> => {
     process.house = await open(process.url);
   };
-  return { key: house.key, processes, assistants, cookies, requests, start };
+  return { key: house.key, processes, assistants, tool, calls, cookies, requests, start };
 }
 
 /** Repeats a request at any process until one of them answers it for good. */
@@ -177,7 +205,7 @@ async function live(trial: Trial, scene: Scene): Promise<Story> {
   const assistantId = random.pick(scene.assistants);
   const { id } = await insist(trial, scene, (house) => house.session(assistantId));
   const read = scene.processes.map((): StreamEvent[] => []);
-  const story: Story = { id, tag: `s${trial.seed}`, sent: [], said: [], read, last: '', isOver: false };
+  const story: Story = { id, tag: `s${trial.seed}`, sent: [], said: [], held: [], read, last: '', isOver: false };
   const following = Promise.all(read.map((events) => follow(trial, scene, story, events)));
   try {
     await allOf([
@@ -285,19 +313,36 @@ async function attend(trial: Trial, scene: Scene, story: Story, cookie: string, 
     insist(trial, scene, async (house) =>
       final(await withCookie(house, cookie, deskPath(house, story.id, verb), { method: 'POST', ...ask })),
     );
+  const replies = (): Promise<object[]> =>
+    insist(trial, scene, async (house) =>
+      (await transcriptOf(house, story.id)).filter(({ role }) => role === 'assistant'),
+    );
+  let began: { readonly fromMs: number; readonly replies: readonly object[] } | null = null;
+  const note = async (): Promise<void> => {
+    if (began === null) return;
+    story.held.push({ fromMs: began.fromMs, untilMs: performance.now(), replies: [began.replies, await replies()] });
+    began = null;
+  };
   for (let count = random.between(4, 7); count > 0; count--) {
     await pause(random.between(0, 200));
     const verb = random.pick(['take', 'take', 'messages', 'messages', 'return', 'release']);
     const text = `${story.tag} ${name} ${count}.`;
     const headers = { 'sec-fetch-site': 'same-origin', 'idempotency-key': `${story.tag} ${name} ${count}` };
+    if (verb === 'return' || verb === 'release') await note();
     const { status, json } = await act(verb, verb === 'messages' ? { body: { text }, headers } : {});
     if (status === 201) story.said.push(text);
+    if (status === 200 && verb === 'take' && began === null) {
+      // A request that left before the take is read by the tool now.
+      await scene.tool.settled();
+      began = { fromMs: performance.now(), replies: await replies() };
+    }
     trial.must(
       status === 200 || status === 201 || json?.error?.code === 'session_taken',
       `${story.id}: ${verb} by ${name} is answered ${status} ${JSON.stringify(json)}`,
     );
     trial.count(`${verb} ${status}`);
   }
+  await note();
 }
 
 /** Gives the session to the assistant from any state. */
@@ -342,6 +387,20 @@ async function follow(trial: Trial, scene: Scene, story: Story, events: StreamEv
     if (stream.status !== 200) await pause(30);
   }
 }
+
+const silentAfterTakes: Check = async (trial, { calls }, { id, held }) => {
+  for (const { fromMs, untilMs, replies } of held) {
+    const late = calls.filter(({ sessionId, atMs }) => sessionId === id && atMs > fromMs && atMs < untilMs);
+    trial.must(late.length === 0, `${id}: ${late.length} calls left after the take`);
+    trial.must(
+      isDeepStrictEqual(replies[0], replies[1]),
+      `${id}: replies grew after the take: ${JSON.stringify(replies)}`,
+    );
+  }
+  const cut = held.flatMap(({ replies: [before] }) => before).filter((reply: any) => reply.stop_reason === 'taken');
+  trial.count('replies cut', new Set(cut.map((reply: any) => reply.id)).size);
+  trial.count('calls', calls.filter(({ sessionId }) => sessionId === id).length);
+};
 
 const isAssistants = ({ event, data }: StreamEvent): boolean =>
   event.startsWith('turn.') || (event === 'message.created' && data.role === 'assistant');
@@ -424,9 +483,9 @@ const eachEventOnce: Check = async (trial, scene, { id, read }) => {
   );
 };
 
-/** A story shows all three: each run checks them. */
+/** A story shows all four: each run checks them. */
 const all: Check = async (...given) => {
-  for (const check of [answeredOnce, sentToModel, eachEventOnce]) await check(...given);
+  for (const check of [silentAfterTakes, answeredOnce, sentToModel, eachEventOnce]) await check(...given);
 };
 
 /** The experiments of the desk, on a program. */
@@ -434,4 +493,5 @@ export const deskExperiments = (options: DeskOptions = {}): readonly Experiment[
   experiment('D2', 'answers', all, options),
   experiment('D3', 'history', all, options),
   experiment('D4', 'stream', all, options),
+  experiment('D1', 'kills', all, options),
 ];

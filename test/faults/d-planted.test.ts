@@ -16,7 +16,16 @@ interface Fault {
   readonly wrong: RegExp;
 }
 
+const speaks: Pick<Fault, 'change' | 'also'> = {
+  change: [/if \(taken\w* && activeTurnId\w* !== null\)(\s+step\w*\.silences = )/, 'if (false)$1'],
+  also: [/silencedTurnId: event\w*\.turnId/, 'silencedTurnId: null'],
+};
+
 const faults: Readonly<Record<string, Fault>> = {
+  '[D1] a take that lets a turn in flight write and call': {
+    ...speaks,
+    wrong: /grew after the take|left after the take/,
+  },
   '[D2] a message that the assistant answers though a person has the session': {
     change: [
       /(attendance\w*)\.state === "assistant"( && chat\w*\.isHandedOver)/,
@@ -54,8 +63,7 @@ const faults: Readonly<Record<string, Fault>> = {
 
 const ofCalls: Readonly<Record<string, Fault>> = {
   '[D1] a take that lets the turn in flight speak': {
-    change: [/if \(taken\w* && activeTurnId\w* !== null\)(\s+step\w*\.silences = )/, 'if (false)$1'],
-    also: [/silencedTurnId: event\w*\.turnId/, 'silencedTurnId: null'],
+    ...speaks,
     wrong: /grew after the take|before the take|after the take/,
   },
   '[D2] spoken words that nobody answers are refused': {

@@ -22,9 +22,9 @@ const elsewhere = ['P4', 'P12', 'P25', 'V1', 'C1', 'C2', 'C3', 'C4', 'C5', 'T4']
 /**
  * Two faults of experiments that run here meet in P1/network: P1/owners has its checks, P11/network its loss in
  * silence. T2/calls looks at what T1/calls does, and at more. P3/cluster and P3/settings are P3/errors with more
- * processes and by other means. D2/answers has the checks of D3 and D4.
+ * processes and by other means. D2/answers has the checks of D1/kills, D3 and D4.
  */
-const larger = ['P1/network', 'P3/cluster', 'P3/settings', 'T1/calls', 'D3/history', 'D4/stream'];
+const larger = ['P1/network', 'P3/cluster', 'P3/settings', 'T1/calls', 'D1/kills', 'D3/history', 'D4/stream'];
 const chosen = experiments
   .filter((experiment) => !elsewhere.includes(experiment.promise) && !larger.includes(idOf(experiment)))
   .map(
