@@ -128,12 +128,13 @@ export class TurnStarter {
   async #ask(reply: Reply, words: Words | null): Promise<void> {
     const { port, finisher } = this.#options;
     const isEarly = reply.context.early;
+    const refuse = (): void => finisher.answered(reply, reply.send({ type: 'refused' }));
     const begun = await this.#begin({ text: reply.asked, words, speaker: reply, isEarly }).catch((error) => {
-      finisher.answered(reply, reply.send({ type: 'refused' }));
+      refuse();
       throw error;
     });
     if ('refusal' in begun) {
-      finisher.answered(reply, reply.send({ type: 'refused' }));
+      refuse();
       return this.#refused(reply, begun);
     }
     if ('acceptedId' in begun) {

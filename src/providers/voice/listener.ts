@@ -10,11 +10,11 @@ import { OrderedEvents, type ListenerEvent } from './listener-events.ts';
 import { PartialSchedule } from './partial-schedule.ts';
 import { Segmenter, type Segmented } from './segmenter.ts';
 import { AudioHistory } from './audio-history.ts';
+import { samplesPerMs } from './audio/recognition.ts';
 
 /** Finished utterances that wait for their transcript. */
 export const socketFinalsOwedMax = 100;
 
-const samplesPerMs = 16;
 /** Samples of audio that stay before a voice begins. */
 const keptSamples = 1_000 * samplesPerMs;
 /** Audio decoded with an utterance: before its onset and after its end. */

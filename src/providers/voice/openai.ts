@@ -17,6 +17,7 @@ import { UnreadableAudio } from './audio/unreadable.ts';
 import { exactWav, WavReader } from './audio/wav.ts';
 import { onAbort } from './abort.ts';
 import { AudioPieces } from './pieces.ts';
+import { recognitionRate } from './audio/recognition.ts';
 
 /** Milliseconds of a provider's audio for one sentence. */
 const voiceSentenceMsMax = 5 * 60_000;
@@ -106,7 +107,7 @@ function begin(
         head(contentType, contentEncoding) {
           const plain = contentEncoding === '' || contentEncoding === 'identity';
           if (!plain || /json|html|^text\/|mpeg|mp3|opus|ogg|aac|flac/.test(contentType)) return fail('malformed');
-          reader = format === 'wav' || /wav/.test(contentType) ? new WavAnswer() : new PcmAnswer();
+          if (format === 'wav' || /wav/.test(contentType)) reader = new WavAnswer();
         },
         data(chunk) {
           const samples = reader.take(chunk);
@@ -274,7 +275,7 @@ async function transcribe(
   { samples, name, language, access, signal }: TranscriptionRequest,
 ): Promise<string> {
   const form = new FormData();
-  form.set('file', new Blob([exactWav(samples, 16_000)], { type: 'audio/wav' }), 'utterance.wav');
+  form.set('file', new Blob([exactWav(samples, recognitionRate)], { type: 'audio/wav' }), 'utterance.wav');
   form.set('model', name ?? defaultRecogniser);
   form.set('response_format', 'json');
   // Endpoints accept the language without its region.

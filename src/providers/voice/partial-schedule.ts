@@ -1,6 +1,6 @@
 /** Schedule of an utterance's partial transcripts. Lengths are samples of 16 kHz. */
+import { samplesPerMs } from './audio/recognition.ts';
 
-const samplesPerMs = 16;
 /**
  * Lengths of an utterance at which it is decoded for a partial. The intervals grow, so that the cost does not grow with
  * the square of the length.

@@ -11,6 +11,7 @@ import { FairQueue } from './fair-queue.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { TranscriptionRequest } from '../voice.ts';
 import type { Report, SpeakOrder, StreamPart, TranscribeOrder } from './engine/messages.ts';
+import { recognitionRate } from './audio/recognition.ts';
 
 /** Tries of an order whose process has ended each time. */
 const voiceTriesMax = 3;
@@ -137,7 +138,7 @@ export class VoiceProcesses {
     const report = (await this.#post(order, urgency, caller, signal)) as Extract<Report, { text: string }>;
     if (report.tokens.length > 0) draft.tokens = report.tokens;
     this.decoded.cpuSeconds += report.cpuMs / 1000;
-    this.decoded.audioSeconds += samples.length / 16_000;
+    this.decoded.audioSeconds += samples.length / recognitionRate;
     return report.text;
   }
 

@@ -3,9 +3,9 @@
  * Positions are samples at 16 kHz from the beginning of the stream.
  */
 import { windowSamples } from './engine/messages.ts';
+import { samplesPerMs } from './audio/recognition.ts';
 
-const sampleRate = 16_000;
-const samplesOf = (ms: number): number => Math.round((ms * sampleRate) / 1000);
+const samplesOf = (ms: number): number => Math.round(ms * samplesPerMs);
 
 /** Speech begins at the first probability and may end below the second; between them the state stays. */
 const [onsetChance, offsetChance] = [0.5, 0.35];

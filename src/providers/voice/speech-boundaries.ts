@@ -3,8 +3,9 @@
  * sounds, above all after one that hisses, and holds for some 70 ms after the last; the level shows both to 8 ms. Audio
  * has 16 kHz, positions are samples.
  */
+import { samplesPerMs } from './audio/recognition.ts';
 
-const samplesOf = (ms: number): number => ms * 16;
+const samplesOf = (ms: number): number => ms * samplesPerMs;
 const frameSamples = samplesOf(8);
 
 /**

@@ -6,7 +6,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { limits } from '../../base/limits.ts';
 import { classifyInterruption, type Interruption, type SpokenReply } from './interruption.ts';
-import { recognitionRate } from './audio/decoding.ts';
+import { recognitionRate } from './audio/recognition.ts';
 import type { PendingTranscript, Words } from './pending-transcript.ts';
 import type { ListenerEvent } from './listener-events.ts';
 import { Listener, type ListenerOptions } from './listener.ts';

@@ -6,11 +6,9 @@ import { thenSync } from '../../../base/then-sync.ts';
 import type { Encoding } from '../../../base/audio-formats.ts';
 import { samplesOfALaw, samplesOfMuLaw } from './g711.ts';
 import { opusDecoder } from './opus.ts';
+import { recognitionRate } from './recognition.ts';
 import { Resampler } from './resample.ts';
 import { joined, noSamples, samplesOf } from './samples.ts';
-
-/** The sample rate of recognition, in hertz. */
-export const recognitionRate = 16_000;
 
 export interface AudioFormat {
   readonly encoding: Encoding;

@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import type { InferenceSession, Tensor } from 'onnxruntime-node';
 import { openInference, tensors, toFloat } from './onnx.ts';
 import { packageFolder } from './packages.ts';
+import { recognitionRate } from '../audio/recognition.ts';
 
 const startToken = 1;
 const endToken = 2;
 /** Maximum tokens per second of audio: speech has fewer, and more are a loop of the decoder. */
 const tokensPerSecond = 6.5;
 const tokensLeast = 4;
-const sampleRate = 16_000;
 /** Minimum samples for which the encoder has an output. */
-const samplesLeast = sampleRate / 5;
+const samplesLeast = recognitionRate / 5;
 /** Margins of silence with which an empty result is retried: the small network misses numbers at the very edge. */
-const margins = [0, sampleRate / 4, sampleRate / 2];
+const margins = [0, recognitionRate / 4, recognitionRate / 2];
 /** Share of full scale below which audio is silent. */
 const quiet = 0.003;
 
@@ -94,7 +94,7 @@ export class Recogniser {
     const { last_hidden_state: heard } = await this.#encoder.run({
       input_values: new this.#make('float32', audio, [1, audio.length]),
     });
-    const most = Math.max(tokensLeast, Math.ceil((audio.length / sampleRate) * tokensPerSecond));
+    const most = Math.max(tokensLeast, Math.ceil((audio.length / recognitionRate) * tokensPerSecond));
     const read = [startToken, ...guess.slice(0, most)];
     const results = await this.#run(heard!, read, null);
     const tokens: number[] = [];
