@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import { ClockChanges } from '../../base/clock-changes.ts';
 import { limits } from '../../base/limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
-import { budgetNames, keyStanding, usedAtOf } from '../budgets.ts';
+import { budgetNames, keyStanding, takenOf, usedAtOf, withRest } from '../budgets.ts';
 import type { Draft, WriteBatcher } from '../write-batcher.ts';
 import * as keys from './keys.ts';
 
@@ -84,9 +84,10 @@ export class EmbeddedBudgets {
       return bucketOf.waitSeconds(bucketOf.refilled(bucket, ceiling, nowMs), ceiling);
     });
     const answer = looked.map((each) => {
-      if (refused !== undefined && each !== refused) return takenOf(each, each.before, 0);
-      this.#hold(each.key, { bucket: each.taken.bucket, ceiling: each.ceiling });
-      return takenOf(each, each.taken.bucket, Math.max(0, ...restSeconds));
+      const { passed, bucket } = each.taken;
+      if (refused !== undefined && each !== refused) return takenOf(each, passed, each.before);
+      this.#hold(each.key, { bucket, ceiling: each.ceiling });
+      return withRest(takenOf(each, passed, bucket), Math.max(0, ...restSeconds));
     });
     this.#dropFull(nowMs);
     if (this.#unwritten.size >= unwrittenMax) this.#batcher.wake();
@@ -169,12 +170,3 @@ export class EmbeddedBudgets {
     this.#unwritten.clear();
   }
 }
-
-const takenOf = ({ budget, ceiling, taken }: Looked, bucket: Bucket, restSeconds: number): Taken => ({
-  budget,
-  passed: taken.passed,
-  remaining: bucketOf.remaining(bucket),
-  retryAfterSeconds: taken.passed ? 0 : bucketOf.retryAfterSeconds(bucket, ceiling),
-  restSeconds,
-  resetAt: bucketOf.resetAt(bucket, ceiling),
-});

@@ -36,6 +36,7 @@ export class EmbeddedDesk implements DeskStore {
     const { batcher, memories, limits, usage, webhooks, notices } = this.#parts;
     const { session, messages, remember, nowMs } = step;
     const { workspaceId, id } = session;
+    let isSilenced = false;
     const decided = batcher.step<AttendedSession>((draft) => {
       const remembered = remember && memories.newest(workspaceId, remember.scope, remember.key, nowMs);
       if (remembered) return { outcome: 'remembered', remembered };
@@ -50,27 +51,36 @@ export class EmbeddedDesk implements DeskStore {
       for (const [at, message] of messages.entries())
         draft.put(keys.message(workspaceId, id, first + at), message, 'message');
       amendMessage(draft, batcher, { workspaceId, sessionId: id }, step.amends);
-      if (step.silences !== undefined) this.#silence(draft, session, step.silences);
+      if (step.silences !== undefined) isSilenced = this.#silence(draft, session, step.silences);
       putAudit(draft, step.audit);
       if (step.counts !== undefined) usage.countIn(draft, session, secondsOf(nowMs), step.counts);
       if (step.reports !== undefined) webhooks.putAttendance(draft, session, step.reports, nowMs);
       return { outcome: 'stored', version };
     });
-    return notices.tellMove(session, decided, ({ outcome }) => outcome === 'stored');
+    const told = notices.tellMove(session, decided, ({ outcome }) => outcome === 'stored');
+    const tellStop = (): void => {
+      if (!isSilenced) return;
+      const { turnId } = step.silences!;
+      notices.send({ type: 'turn.stop', workspaceId, sessionId: id, turnId, reason: 'taken' });
+    };
+    told.then(tellStop, () => {});
+    return told;
   }
 
+  /** Returns whether the turn is in flight. */
   #silence(
     draft: Draft,
     { workspaceId, id: sessionId }: Session,
     { turnId, leaseUntilMs }: AttendSession['silences'] & {},
-  ): void {
+  ): boolean {
     const { flights } = this.#parts;
     const flight = flights.get({ workspaceId, sessionId, turnId });
-    if (flight === undefined) return;
+    if (flight === undefined) return false;
     const { row, ...output } = flight;
     const silent = { ...row, stop: 'taken' as const, leaseUntilMs: Math.min(row.leaseUntilMs, leaseUntilMs) };
     draft.put(keys.flight(row.place), silent, 'flight');
     flights.set({ row: silent, ...output });
+    return true;
   }
 
   async list(workspaceId: string, page: PageRequest): Promise<Page<Session>> {

@@ -218,7 +218,7 @@ export class EmbeddedTurns implements TurnStore {
         this.#change(draft, flight, { ...(ends > 0 && { calls: ends }), ...(ended > amended && { amended: ended }) });
       return stopOf(flight) ?? 'stored';
     });
-    return this.#telling(step, decided, (answer) => answer !== 'fenced');
+    return this.#telling(step, decided, (answer) => answer !== 'fenced' && answer !== silenced);
   }
 
   async requestStop(

@@ -11,7 +11,7 @@ export interface Taken {
   readonly retryAfterSeconds: number;
   /**
    * If this one refused: whole seconds until the budgets after it, which were not charged, would all let a request
-   * pass; 0 if they would now.
+   * pass; 0 if that is no later than `retryAfterSeconds`.
    */
   readonly restSeconds: number;
   /** The Unix second at which the bucket is full again. */

@@ -2,12 +2,12 @@
  * The keys' budgets: one script for the requests of a moment, so that they are exact across any number of processes; no
  * script for a budget in its deepest debt.
  */
-import { remaining, resetAt, retryAfterSeconds, waitSeconds, type Bucket } from '../../../machines/budget.ts';
+import { waitSeconds } from '../../../machines/budget.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import type { BudgetName, KeyLimits, KeyStanding, Taken } from '../store.ts';
-import { budgetNames, keyStanding, type Buckets } from '../budgets.ts';
+import { budgetNames, keyStanding, takenOf, withRest, type Buckets } from '../budgets.ts';
 import { Debts } from './debts.ts';
 import { CallBatching } from './call-batching.ts';
 import { part } from './keys.ts';
@@ -123,7 +123,7 @@ export class RedisBudgets {
         if (passed !== 2) taken.push(takenOf(each, passed === 1, bucket));
         else restSeconds = Math.max(restSeconds, waitSeconds(bucket, each.ceiling));
       }
-      return restSeconds === 0 ? taken : taken.with(-1, { ...taken.at(-1)!, restSeconds });
+      return restSeconds === 0 ? taken : taken.with(-1, withRest(taken.at(-1)!, restSeconds));
     });
   }
 
@@ -146,12 +146,3 @@ export const bucketsOf = (stored: readonly RedisReply[]): Buckets =>
       return [[name, { level, at }]];
     }),
   );
-
-const takenOf = ({ budget, ceiling }: Asked, passed: boolean, bucket: Bucket): Taken => ({
-  budget,
-  passed,
-  remaining: remaining(bucket),
-  retryAfterSeconds: passed ? 0 : retryAfterSeconds(bucket, ceiling),
-  restSeconds: 0,
-  resetAt: resetAt(bucket, ceiling),
-});

@@ -2,6 +2,7 @@
 import type { Ids } from '../../base/ids.ts';
 import { limits } from '../../base/limits.ts';
 import { unpackRow } from '../codec.ts';
+import { isUncounted } from '../records.ts';
 import { isAtDesk } from '../records/attendance.ts';
 import type {
   AttendSession,
@@ -46,7 +47,7 @@ export class RedisDesk implements DeskStore {
 
   async attend(step: AttendSession): Promise<AttendedSession> {
     const { session, messages, silences, counts, remember, nowMs } = step;
-    const { id: sessionId, workspaceId, assistantId, keyId, channel } = session;
+    const { id: sessionId, workspaceId, assistantId, keyId } = session;
     if (step.audit !== undefined) await this.#audit.note(step.audit);
     await this.#attended.register(workspaceId);
     const lease = silences === undefined ? 0 : silences.leaseUntilMs - nowMs;
@@ -64,7 +65,7 @@ export class RedisDesk implements DeskStore {
       lease,
       channel: this.#roots.channel('notices'),
       notice: silences === undefined ? '' : stopNotice(session, silences.turnId, lease),
-      account: channel === 'console' ? '' : account(assistantId, keyId),
+      account: isUncounted(session) ? '' : account(assistantId, keyId),
       countedAt: Math.floor(nowMs / 1000),
       people: counts === undefined ? '' : (counts.personMessages ?? 0),
       handovers: counts?.handovers ?? 0,

@@ -58,7 +58,7 @@ interface Placed {
   readonly message: Message;
 }
 
-/** A session with its oldest messages, its two newest ones and its turn in flight. */
+/** A session with its oldest messages, its newest, which alone may grow, and its turn in flight. */
 interface Asked {
   readonly row: SessionRow;
   readonly oldest: readonly Placed[];

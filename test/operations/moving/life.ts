@@ -15,6 +15,7 @@ import type {
   WithdrawTurn,
 } from '../../../src/store/store.ts';
 import { auditRow } from '../../store/contract/audit.ts';
+import { attends } from '../../store/contract/desk.ts';
 import {
   assistant,
   assistantTest,
@@ -294,7 +295,10 @@ async function inFlight(scene: Scene): Promise<TurnPlace[]> {
   await store.turns.release(spoken.place, spoken.fence, 6);
   const hidden = await scene.streaming({ released: -1 });
   await hidden.append(0, 'Nobody knows.');
-  return [silent, speaking, stopped, orphan, calling, spoken, hidden].map(({ place }) => place);
+  const attended = await scene.streaming();
+  await attended.append(0, 'Somebody will');
+  await store.desk.attend(attends(scene, attended.step.session, 2, 'waiting', 3));
+  return [silent, speaking, stopped, orphan, calling, spoken, hidden, attended].map(({ place }) => place);
 }
 
 const auditAt = async (store: Store, place: string) => (await store.catalog.list('audit_entry', place, page())).items;

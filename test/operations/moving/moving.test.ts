@@ -139,10 +139,8 @@ async function goesOn(
       }),
       { outcome: 'finished' },
     );
-    t.equal(
-      (await scene.transcript.call({ ...scene, store, workspaceId }, place.sessionId)).at(-1)!.content,
-      `${output}!`,
-    );
+    const transcript = await scene.transcript.call({ ...scene, store, workspaceId }, place.sessionId);
+    t.equal(transcript.find(({ id }) => id === turn.messageId)?.content, `${output}!`);
   }
   t.same(
     (await store.turns.orphans(nowMs, 100)).filter((place) => place.workspaceId === workspaceId),

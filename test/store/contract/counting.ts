@@ -67,8 +67,8 @@ export const countingCases: readonly Case[] = [
     async run({ store, workspaceId, nowMs }) {
       const keyId = ids.make('key');
       const many = { budget: 'requests', ceiling: 60 } as const;
-      const take = async (budgets: Parameters<typeof store.limits.takeBudgets>[2], at = nowMs) =>
-        (await store.limits.takeBudgets(workspaceId, keyId, budgets, at)).at(-1)!;
+      const take = async (budgets: Parameters<typeof store.limits.takeBudgets>[2], at = nowMs, id = keyId) =>
+        (await store.limits.takeBudgets(workspaceId, id, budgets, at)).at(-1)!;
       equal((await take([many, speech])).passed, true);
       for (let left = 59; left > 0; left--) await take([many]);
       const told = async (): Promise<unknown[]> => {
@@ -90,6 +90,18 @@ export const countingCases: readonly Case[] = [
       deepEqual(
         [last.retryAfterSeconds, last.restSeconds, (await take([many], nowMs + 60_000)).restSeconds],
         [4, 60, 0],
+      );
+      const few = { budget: 'requests', ceiling: 1 } as const;
+      const other = ids.make('key');
+      equal((await take([few, speech], nowMs, other)).passed, true);
+      const inDebt = [await take([few, speech], nowMs, other), await take([few, speech], nowMs, other)];
+      deepEqual(
+        inDebt.map((each) => [each.retryAfterSeconds, each.restSeconds]),
+        [
+          [60, 0],
+          [60, 0],
+        ],
+        'a wait no longer than the own one is not reported',
       );
     },
   },

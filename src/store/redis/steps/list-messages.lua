@@ -8,9 +8,13 @@
 --- @include "read-calls"
 
 local key, found, newest = at('messages', session), nil, '+inf'
-local index, turn = (redis.call('ZREVRANGE', key, 0, 0)[1] or ''):match('^(%d+):%-1:([^:]*):')
-local stored, released = nil, nil
-if turn then stored, released = unpack(redis.call('HMGET', at('flight', session, turn), 'position', 'released')) end
+-- Messages of the desk may follow the messages of the turn in flight.
+local turn = redis.call('SMEMBERS', at('flights', session))[1]
+local index, stored, released = nil, nil, nil
+if turn then
+  index = redis.call('HGET', at('turns', session), turn .. '/index')
+  stored, released = unpack(redis.call('HMGET', at('flight', session, turn), 'position', 'released'))
+end
 if released == '-1' then newest = '(' .. index - 1 end
 if order == 'asc' then
   found = redis.call('ZRANGEBYSCORE', key, after == '' and '-inf' or '(' .. after, newest, 'LIMIT', 0, count)
