@@ -93,6 +93,8 @@ export class EmbeddedTurns implements TurnStore {
   begin(step: BeginTurn): Promise<BegunTurn> {
     const { session, turn, remember } = step;
     const place = placeOf(session.workspaceId, turn);
+    // A step that is sent again gets its answer, but moves nothing.
+    let hasMoved = false;
     const decided = this.#batcher.step<BegunTurn>((draft) => {
       this.#passTime(step.nowMs);
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
@@ -134,9 +136,10 @@ export class EmbeddedTurns implements TurnStore {
       amendMessage(draft, this.#batcher, place, step.amends);
       putAudit(draft, step.audit);
       this.#flights.set({ row, position: 0, tail: null });
+      hasMoved = true;
       return { outcome: 'begun', version: begun.version, fence: begun.fence };
     });
-    return this.#notices.tellMove(session, decided, hasBegun);
+    return this.#notices.tellMove(session, decided, () => hasMoved);
   }
 
   /** The answer of the step that began the turn, if the owner is the same, or null. */
@@ -249,7 +252,7 @@ export class EmbeddedTurns implements TurnStore {
   finish(step: FinishTurn): Promise<Finished> {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
-    let isHalted = false;
+    let [isHalted, hasMoved] = [false, false];
     const answer = this.#batcher.step<Finished>((draft) => {
       this.#passTime(step.nowMs);
       const flight = this.#flights.get(place);
@@ -281,10 +284,11 @@ export class EmbeddedTurns implements TurnStore {
       this.#webhooks.putSessionEnd(draft, before, session, step.nowMs);
       // Last: had a read above failed, the flight must still be there for a repeat.
       this.#flights.delete(place);
+      hasMoved = true;
       return finished(version);
     });
-    const told = this.#tellHalt(session, answer, () => isHalted);
-    return this.#telling(place, this.#notices.tellMove(session, told, hasFinished), hasFinished);
+    const moved = this.#notices.tellMove(session, answer, () => hasMoved);
+    return this.#tellHalt(session, this.#telling(place, moved, hasFinished), () => isHalted);
   }
 
   /** Notifies this process of a rollout that the step has halted, once the step is committed. */
@@ -324,7 +328,7 @@ export class EmbeddedTurns implements TurnStore {
   withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
-    let isHalted = false;
+    let [isHalted, hasMoved] = [false, false];
     const answer = this.#batcher.step<Finished>((draft) => {
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
@@ -347,10 +351,11 @@ export class EmbeddedTurns implements TurnStore {
         this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
       this.#webhooks.putSessionEnd(draft, before, session, step.nowMs ?? 0);
       this.#flights.delete(place);
+      hasMoved = true;
       return finished(version);
     });
-    const told = this.#tellHalt(session, answer, () => isHalted);
-    return this.#telling(place, this.#notices.tellMove(session, told, hasFinished), hasFinished);
+    const moved = this.#notices.tellMove(session, answer, () => hasMoved);
+    return this.#tellHalt(session, this.#telling(place, moved, hasFinished), () => isHalted);
   }
 
   claim(place: TurnPlace): Promise<boolean> {
@@ -522,7 +527,6 @@ export class EmbeddedTurns implements TurnStore {
   }
 }
 
-const hasBegun = ({ outcome }: BegunTurn): boolean => outcome === 'begun';
 const hasFinished = ({ outcome }: Finished): boolean => outcome === 'finished';
 
 const stopOf = ({ row }: Flight): { stop: StopRequest } | null => (row.stop ? { stop: row.stop } : null);

@@ -77,6 +77,31 @@ export const followingCases: readonly Case[] = [
     },
   },
   {
+    name: 'a follower of a session gets no notice of a step that is sent again',
+    async run(scene) {
+      const { store, workspaceId } = scene;
+      const session = await scene.created();
+      const turn = await scene.begun(session, 1);
+      const moves = await movesHeard(scene);
+      const sendAgain = async (send: () => Promise<{ outcome: string }>, outcome: string): Promise<void> => {
+        await store.sessions.awaitMove(workspaceId, session.id);
+        equal((await send()).outcome, outcome);
+        await moves.expect();
+      };
+      await sendAgain(() => store.turns.begin(turn.step), 'begun');
+      const finish = () => store.turns.finish(turn.finishStep());
+      equal((await finish()).outcome, 'finished');
+      await moves.expect(session.id);
+      await sendAgain(finish, 'finished');
+      const second = await scene.begun(turn.step.session, 3);
+      await moves.expect(session.id);
+      const withdraw = () => store.turns.withdraw(second.withdrawStep());
+      equal((await withdraw()).outcome, 'finished');
+      await sendAgain(withdraw, 'finished');
+      await moves.stop();
+    },
+  },
+  {
     name: 'a follower of a session gets a notice of its removal',
     async run(scene) {
       const { store, workspaceId, nowMs } = scene;

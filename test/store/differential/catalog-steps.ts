@@ -4,7 +4,7 @@ import type { AuditEntry, Catalog } from '../../../src/store/store.ts';
 import type { Drawn } from './drawn.ts';
 import { chosen, Known, publicIdOf, slugs } from './known.ts';
 import type { Call } from './making.ts';
-import { testStep } from './test-steps.ts';
+import { furnishedTests } from './test-steps.ts';
 
 const call = (verb: keyof Catalog, args: readonly unknown[], learn?: Call['learn']): Call => ({
   verb: `catalog.${verb}`,
@@ -95,15 +95,10 @@ export const catalogSteps = {
       },
     ]);
   },
-  keyByPublicId: (known, drawn) => {
-    const { lasts, pick, which, flag } = drawn;
-    if (flag) return testStep(known, drawn);
-    return call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]);
-  },
+  keyByPublicId: (known, { lasts, pick, which }) =>
+    call('keyByPublicId', [publicIdOf(known.workspaceId(lasts), known.catalogId('key', pick), which)]),
   releaseCounts,
-  // A verb with a separate weight would change every life that is drawn.
-  assistantBySlug: (known, drawn) =>
-    drawn.flag ? releaseCounts(known, drawn) : call('assistantBySlug', [chosen(slugs, drawn.which) ?? 'none']),
+  assistantBySlug: (_, { which }) => call('assistantBySlug', [chosen(slugs, which) ?? 'none']),
 } as const satisfies Record<keyof Catalog, Make>;
 
 const firstKinds = ['workspace', 'key', 'assistant', 'webhook'] as const;
@@ -111,15 +106,31 @@ const firstKinds = ['workspace', 'key', 'assistant', 'webhook'] as const;
 const furnish = (known: Known, workspaceId: string, which: number): Call[] =>
   firstKinds.map((kind) => call('create', [kind, known.record(kind, workspaceId, { pick: 0, which, text: '' })]));
 
+/** A rollout of the first assistant, so that its turns count for a candidate and may halt it. */
+function rollout(known: Known, workspaceId: string, which: number): Call {
+  const assistant = known.record('assistant', workspaceId, { pick: 0, which, text: '' });
+  const drawn = { which: 2, near: which, flag: true };
+  return call('replace', [
+    'assistant',
+    known.released(assistant, 'assistant', drawn),
+    1,
+    known.move(2, { ...drawn, text: '' }),
+  ]);
+}
+
 /**
- * The first steps of every life: two workspaces with a key, an assistant and a webhook each, and a third one that is
- * removed: the steps that are drawn seldom remove any.
+ * The first steps of every life: two workspaces with a key, a webhook and an assistant each, which has a rollout, a test
+ * and a run of it, and a third workspace that is removed: the steps that are drawn seldom remove any.
  */
 export const furnished = (known: Known): Call[] => {
   const removed = 'wks_2_0';
   return [
     ...furnish(known, removed, 0),
     call('remove', ['workspace', removed, removed]),
-    ...[0, 1].flatMap((which) => furnish(known, known.workspaceId(which), which + 1)),
+    ...[0, 1].flatMap((which) => [
+      ...furnish(known, known.workspaceId(which), which + 1),
+      rollout(known, known.workspaceId(which), which),
+      ...furnishedTests(known, which),
+    ]),
   ];
 };

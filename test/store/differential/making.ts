@@ -71,10 +71,14 @@ export const rememberedOf = (known: Known, { which, lasts, text }: Drawn, result
   untilMs: known.nowMs + chosen(memories, lasts),
 });
 
+/** A session that has ended or expired stays so, and begins no turn. */
+export const isOver = ({ machine: { state } }: Session): boolean => state === 'ended' || state === 'expired';
+
 /** A move of a session that the host would save with it. A session without a mark is one of an earlier version. */
 export const moved = (known: Known, record: Session, over: Partial<Session>): Session => ({
   ...record,
   ...over,
+  ...(isOver(record) && { machine: record.machine }),
   ...(record.mark !== undefined && { mark: known.name() }),
 });
 

@@ -157,9 +157,19 @@ class Life {
   #alike(what: string, found: readonly unknown[]): void {
     const other = found.findIndex((each) => !isDeepStrictEqual(each, found[0]));
     if (other < 0) return;
-    const said = [0, other].map((at) => `${this.#contenders[at]!.name} ${what}: ${inspect(found[at], { depth: 8 })}`);
+    const said = [[0, other] as const, [other, 0] as const].map(
+      ([at, from]) =>
+        `${this.#contenders[at]!.name} ${what}: ${inspect(differenceOf(found[at], found[from]), { depth: 8 })}`,
+    );
     throw new Error(['The stores differ.', ...this.#told, ...said].join('\n'));
   }
+}
+
+/** The items that the other list lacks; a value that is no list, or has the same items in another order, as it is. */
+function differenceOf(found: unknown, other: unknown): unknown {
+  if (!Array.isArray(found) || !Array.isArray(other)) return found;
+  const missing = found.filter((each) => !other.some((its) => isDeepStrictEqual(its, each)));
+  return missing.length > 0 || found.length < other.length ? missing : found;
 }
 
 /** The notices of a removal without the second one of a workspace, which a store may send (`Notice`). */

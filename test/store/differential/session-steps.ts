@@ -11,7 +11,7 @@ export const createSession: Make = async (known, drawn) => {
   const session: Session = {
     id: known.id('ses', which),
     workspaceId: known.workspaceId(pick),
-    assistantId: `asst_${which % 3}_0`,
+    assistantId: chosen(['asst_0_0', 'asst_0_0', 'asst_1_0', 'asst_2_0'] as const, which),
     channel: chosen(['api', 'api', 'link', 'console'] as const, which),
     visitor: { name: text },
     metadata: flag ? { plan: text } : JSON.parse('{"__proto__":"odd"}'),
@@ -32,7 +32,7 @@ export const createSession: Make = async (known, drawn) => {
     ...(which === 1 && { earlier: [message({ id: known.id('msg'), content: text })] }),
     remember: lasts > 2 ? rememberedOf(known, drawn, session.id) : null,
     ...(session.channel === 'console' && { trialsMax: 1 }),
-    ...(lasts > 1 && { release: await known.releaseOf(session, drawn.near === 3) }),
+    ...(lasts > 1 && session.channel !== 'console' && { release: await known.releaseOf(session, drawn.near === 3) }),
     nowMs: known.nowMs,
     move: known.move(1, drawn),
     audit: known.audit(session.workspaceId, drawn),
@@ -45,7 +45,6 @@ export const createSession: Make = async (known, drawn) => {
   );
 };
 
-/** A part of the draws of `saveSession`: a verb with a separate weight would change every life that is drawn. */
 export const chargeSession: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
@@ -65,7 +64,6 @@ export const deskSessions: Make = (known, { pick, which }) =>
     { limit: 2, after: null, order: which % 2 === 0 ? 'asc' : 'desc' },
   ]);
 
-/** A part of the draws of `saveSession`, too. */
 export const attendSession: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
@@ -94,11 +92,10 @@ export const attendSession: Make = async (known, drawn) => {
 };
 
 export const saveSession: Make = async (known, drawn) => {
-  if (drawn.lasts === 5) return (drawn.flag ? attendSession : chargeSession)(known, drawn);
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
-  const machine = snapshot(chosen(['open', 'ended', 'expired'], drawn.which), { text: drawn.text });
+  const machine = snapshot(chosen(['open', 'ended', 'open', 'expired'], drawn.which), { text: drawn.text });
   const lastActivityAt = drawn.flag ? known.now : record.lastActivityAt;
   const move = drawn.pick > 1 ? undefined : known.move(version + 1, drawn);
   const given = [

@@ -47,7 +47,7 @@ export const storeSteps = {
   deskSessions,
   // A store may name workspaces whose sessions have left the desk.
   deskWorkspaces: () => null,
-  discardSession: (known, drawn) => (drawn.lasts > 0 ? discardSession(known, drawn) : eraseSession(known, drawn)),
+  discardSession,
   beginErasure,
   eraseSession,
   eraseRecord,
@@ -63,15 +63,13 @@ export const storeSteps = {
   finishTurn,
   withdrawTurn,
   takeOverTurn,
-  sessions: (known, drawn) =>
-    (drawn.flag ? claimDeliveries : drawn.lasts === 0 ? deskSessions : sessions)(known, drawn),
+  sessions,
   takeBudgets,
   readBudgets,
   takeLimits,
-  usedLimits: (known, drawn) =>
-    (drawn.flag ? chosen([forgetTraces, finishErasure], drawn.which) : usedLimits)(known, drawn),
+  usedLimits,
   countUsage,
-  usage: (known, drawn) => (drawn.flag ? settleDelivery : usage)(known, drawn),
+  usage,
   sweep,
   claimDeliveries,
   settleDelivery,
@@ -79,26 +77,20 @@ export const storeSteps = {
   failDeliveries,
   retryDelivery,
   overdueSessions,
-  session: (known, drawn) => (drawn.flag ? (drawn.near === 0 ? overdueSessions : deliveries) : session)(known, drawn),
-  orphans: (known, drawn) => (drawn.flag ? claimDeliveries(known, drawn) : call('orphans', true, [known.nowMs, 1000])),
-  claimTurn: ofTurn((known, drawn, turn) =>
-    drawn.lasts < 2 ? rateTurn(known, drawn) : call('claimTurn', true, [turn.place]),
-  ),
+  session,
+  orphans: (known) => call('orphans', true, [known.nowMs, 1000]),
+  claimTurn: ofTurn((_, __, { place }) => call('claimTurn', true, [place])),
   rateTurn,
-  turn: (known, drawn) => (drawn.flag ? claimDeliveries : turn)(known, drawn),
-  output: (known, drawn) => (drawn.flag ? settleDelivery : output)(known, drawn),
-  turnCalls: (known, drawn) => (drawn.flag ? testStep : turnCalls)(known, drawn),
+  turn,
+  output,
+  turnCalls,
   outputAfter: ofTurn(async (known, { near }, { place }) =>
     call('outputAfter', false, [place, await known.position(place, near)]),
   ),
-  confirm: (known, drawn) =>
-    drawn.flag
-      ? chosen([beginErasure, unfinishedErasures], drawn.which)(known, drawn)
-      : call('confirm', false, [known.workspaceId(drawn.pick)]),
-  turnsInFlight: (known, drawn) =>
-    drawn.flag ? retryDelivery(known, drawn) : call('turnsInFlight', false, [known.workspaceId(drawn.pick)]),
+  confirm: (known, { pick }) => call('confirm', false, [known.workspaceId(pick)]),
+  turnsInFlight: (known, { pick }) => call('turnsInFlight', false, [known.workspaceId(pick)]),
   awaitSession,
-  messages: (known, drawn) => (drawn.flag ? awaitSession : messages)(known, drawn),
+  messages,
   recentMessages: ofSession((_, { which, lasts, near }, place) =>
     call('recentMessages', false, [
       ...place,
@@ -127,5 +119,6 @@ export const storeSteps = {
         : ['session', workspaceId, id],
     ),
   ),
-  ping: (known, drawn) => (drawn.flag ? settleDelivery(known, drawn) : call('ping', false, [])),
+  ping: () => call('ping', false, []),
+  testStep,
 } as const satisfies Record<StoreStep, Make> & Partial<Record<DrawnVerb, Make>>;

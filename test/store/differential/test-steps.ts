@@ -44,6 +44,24 @@ const result = (known: Known, drawn: Drawn): TestResult => {
   return { id, workspaceId, assistantId, sessionIds: [drawn.text], outcome: null };
 };
 
+/** A test and a run of it, in one of the two workspaces. */
+export function furnishedTests(known: Known, workspace: number): Call[] {
+  const drawn = {
+    verb: 'testStep',
+    pick: 0,
+    which: 0,
+    near: 0,
+    lasts: workspace,
+    text: '',
+    flag: false,
+    alive: true,
+  } as const;
+  return [
+    onCatalog('create', ['assistant_test', test(known, drawn)]),
+    onCatalog('create', ['test_run', run(known, drawn)]),
+  ];
+}
+
 const idOf = (known: Known, drawn: Drawn, kind: (typeof kinds)[number]): string =>
   ({ assistant_test: test, test_run: run, test_result: result })[kind](known, drawn).id;
 
@@ -75,11 +93,12 @@ const createSession: Make = (known, drawn) => {
   return { verb: 'createSession', args, timed: true, run: (store) => takeStep(store, 'createSession', args), learn };
 };
 
-/** A change of a run, or its removal at a version. */
+/** A change of a run, or its removal at a version; its creation if it is not there. */
 const changeRun: Make = async (known, drawn) => {
   const record = run(known, drawn);
-  const version = (await known.isThere('test_run', record.workspaceId, record.id)) ?? 1;
-  const basis = chosen([version, version + 1], drawn.near);
+  const version = await known.isThere('test_run', record.workspaceId, record.id);
+  if (version === null) return onCatalog('create', ['test_run', record]);
+  const basis = drawn.alive ? version : version + 1;
   return drawn.flag
     ? onCatalog('replace', ['test_run', { ...record, done: drawn.which }, basis])
     : onCatalog('remove', ['test_run', record.workspaceId, record.id, undefined, basis]);
@@ -92,7 +111,7 @@ const steps: readonly Make[] = [
   (known, drawn) => onCatalog('create', ['test_result', result(known, drawn)]),
   createSession,
   changeRun,
-  eraseRecord,
+  changeRun,
   (known, drawn) =>
     onCatalog('list', [
       chosen(kinds, drawn.near),

@@ -14,14 +14,14 @@ import { codePoints } from '../../../src/base/text.ts';
 import { api, message, snapshot, streaming, toolCall } from '../fixtures.ts';
 import type { Drawn } from './drawn.ts';
 import { Known, type KnownTurn, chosen, picked } from './known.ts';
-import { type Make, audited, basisOf, call, fenceOf, leases, moved, ofTurn, rememberedOf } from './making.ts';
+import { type Make, audited, basisOf, call, fenceOf, isOver, leases, moved, ofTurn, rememberedOf } from './making.ts';
 import { askedOf, settledOf } from './limit-steps.ts';
 
 export const beginTurn: Make = async (known, drawn) => {
   const session = picked(known.sessions, drawn.pick);
   if (session === undefined) return null;
   const { record, version } = await known.session(session);
-  if (drawn.near === 0 && (await known.isStreaming(session.id))) return null;
+  if (isOver(record) || (drawn.near === 0 && (await known.isStreaming(session.id)))) return null;
   const [turnId, messageId] = [known.id('turn', drawn.which), known.id('msg')];
   const turn: Turn = {
     id: turnId,
@@ -42,7 +42,7 @@ export const beginTurn: Make = async (known, drawn) => {
     session: moved(known, record, {
       messageCount: record.messageCount + 2,
       lastActivityAt: known.now,
-      machine: snapshot('streaming', { turnId }),
+      machine: snapshot('streaming', { activeTurnId: turnId }),
     }),
     ...basisOf(known, drawn, version, record.mark),
     turn,
@@ -220,9 +220,12 @@ export const finishTurn = ofTurn(async (known, drawn, turn) => {
 const withdrawal = async (known: Known, drawn: Drawn, { place, begun, fences }: KnownTurn): Promise<WithdrawTurn> => {
   const { record, version } = await known.session({ workspaceId: place.workspaceId, id: place.sessionId });
   const exact = { ...drawn, near: 0 };
-  const turn = (await known.turn(place)) ?? begun.turn;
-  // The messages were the last ones, or the transcript has a gap from now on.
-  const messageCount = record.messageCount - (record.messageCount === turn.messageIndex + 1 ? 2 : 0);
+  const stored = await known.turn(place);
+  const turn = stored ?? begun.turn;
+  // The messages were the last ones, or the transcript has a gap from now on. A turn that is gone has none: those at
+  // its place are another turn's.
+  const isLast = stored !== null && record.messageCount === turn.messageIndex + 1;
+  const messageCount = record.messageCount - (isLast ? 2 : 0);
   // A finished turn is withdrawn by the owner that began it.
   const owner = { fences: turn.endedAt === null ? fences : fences.slice(0, 1) };
   return {
@@ -240,9 +243,9 @@ const withdrawKnown = ofTurn(async (known, drawn, turn) =>
   call('withdrawTurn', true, [await withdrawal(known, drawn, turn)], over(turn)),
 );
 
-/** A turn whose beginning is still under way, and comes too late. */
+/** A turn whose beginning is still under way, and comes too late: it is of the version before the withdrawal. */
 const withdrawUnbegun: Make = async (known, drawn) => {
-  const late = await beginTurn(known, drawn);
+  const late = await beginTurn(known, { ...drawn, near: 0 });
   if (late === null) return null;
   const begun = late.args[0] as BeginTurn;
   const place = { workspaceId: begun.session.workspaceId, sessionId: begun.session.id, turnId: begun.turn.id };

@@ -50,6 +50,7 @@ if begun then
   amend_message(session, amends)
   redis.call('HDEL', turns, turn, turn .. '/index', turn .. '/begun', turn .. '/finished')
   if memory ~= '' and redis.call('HGET', at('memories'), memory .. '/result') == turn_id then forget(memory) end
+  remove_flight(session, turn)
   if finished then
     count_usage(account, ended, 0, -1, -failed, -input, -output, 0, 0, -calls, -cached)
     drop_deliveries(session, turn)
@@ -59,6 +60,5 @@ if begun then
   end
   settle_limits(settled_at)
 end
-remove_flight(session, turn)
 if ends_session then put_deliveries('session.' .. state, session_event, session, session, delivery_head, event_at) end
 return { 'finished', version + 1 }
