@@ -115,7 +115,7 @@ export class ConsoleClient {
       const failure = answer.response.ok ? null : failureOf(answer, text);
       throw failure === null
         ? new CommandFailure(strange(answer).message)
-        : new AdvisedFailure(adviceFor(failure, path, body), failure);
+        : new AdvisedFailure(adviceFor(failure, path, body) + (await rangeFor(failure, path)), failure);
     } finally {
       answer.close();
     }
@@ -197,6 +197,12 @@ function adviceFor({ status, code, message, field }: ParleyError, path: string, 
   if (field === null || !Object.hasOwn(advice, field)) return message;
   const words = advice[field];
   return `${message} ${typeof words === 'function' ? words(valueAt(body, field)) : words}`;
+}
+
+/** The range of a number of an assistant that is out of it. The shapes of the API are loaded for it alone. */
+async function rangeFor({ code, field }: ParleyError, path: string): Promise<string> {
+  if (code !== 'invalid_request' || field === null || !/\/assistants(\/[^/]+)?$/.test(path)) return '';
+  return (await import('./ranges.ts')).assistantRange(field);
 }
 
 /** The value of a field of the body, by its path. */

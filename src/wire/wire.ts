@@ -69,7 +69,7 @@ function pathOf(parts: readonly string[], schema: Parts): string {
 }
 
 /** Returns the schema of a field or an item of the value. */
-function partOf(schema: Parts, name: string): Parts | undefined {
+export function partOf(schema: Parts, name: string): Parts | undefined {
   const {
     items,
     properties = {},

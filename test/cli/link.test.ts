@@ -1,5 +1,8 @@
 /** The commands of an assistant's public link. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import t from 'tap';
+import { temporaryFolder } from '../folders.ts';
 import {
   assistantRoutes,
   consoleAssistant,
@@ -123,6 +126,20 @@ t.test('link show prints the link and link off turns it off', async (t) => {
     stderr: '',
   });
   t.strictSame(server.received.at(-1)!.body, { channels: { link: false, widget: false } });
+});
+
+t.test('a number of a file that is out of its range is refused with the range', async (t) => {
+  const file = join(await temporaryFolder(t), 'assistant.json');
+  await writeFile(file, '{"max_call_seconds":0}');
+  const message = 'The field `max_call_seconds` has the wrong type or a value that is not allowed.';
+  const server = await fakeServer(t, {
+    ...linkRoutes,
+    [`PATCH ${one}`]: (_request, response) => fail(response, 422, 'invalid_request', 'invalid_request', message),
+  });
+  t.match(await run(['assistants', 'update', 'demo', '--from', file], { env: server.env }), {
+    code: 1,
+    stderr: /It must be a whole number from 1 to \d+\./,
+  });
 });
 
 t.test('a slug or an alias that is taken, and a wrong one, are explained', async (t) => {

@@ -22,6 +22,7 @@ import {
 } from './settings.ts';
 import { parseYaml, withDigest, yamlText, type YamlFile } from './yaml.ts';
 import { messageOfThrown } from '../../base/thrown.ts';
+import { rangeOf } from '../ranges.ts';
 
 export type Kind = 'assistants' | 'tools' | 'tests';
 
@@ -236,7 +237,8 @@ function validate(file: YamlFile, kind: Kind, body: object): void {
     bodies[kind].parse(body);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    throw refused(file, error.param ?? '', error.message);
+    const field = error.param ?? '';
+    throw refused(file, field, error.message + rangeOf(bodies[kind].schema, field));
   }
 }
 
