@@ -34,6 +34,7 @@ const knownSeeds: Readonly<Record<string, number>> = {
   'an ended session is stored as open': 2,
   'a revoked key is never heard of': 10,
   'a take silences no turn': 3,
+  'a take silences no turn where the server fails over': 2,
   'a chat is admitted from an old read of who answers': 3,
   'a message that was accepted is not remembered under its key': 2,
   'a session gets its version from a release that has changed': 4,

@@ -416,6 +416,11 @@ export const bugs: Readonly<Record<string, () => Bug>> = {
     breaks: ['desk'],
     steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [unsilenced(step)]) }),
   }),
+  'a take silences no turn where the server fails over': () => ({
+    mode: 'failover',
+    breaks: ['desk'],
+    steps: inSteps({ attendSession: (next, [step]) => next('attendSession', [unsilenced(step)]) }),
+  }),
   'a chat is admitted from an old read of who answers': () => ({
     mode: 'shared',
     breaks: ['desk'],

@@ -92,7 +92,7 @@ async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions
   if (mode === 'embedded') await store.open(epochMs);
   const terms = {
     isHooked: isHooked(bug, random),
-    hasDesk: hasDesk(bug, mode, random),
+    hasDesk: hasDesk(bug, random),
     hasReleases: hasReleases(bug, random),
   };
   world.seeds = await plant(store, random, terms);
@@ -105,9 +105,9 @@ async function build(seed: number, mode: Mode, bug: Bug | null, tell: RunOptions
 const isHooked = (bug: Bug | null, random: Random): boolean =>
   bug === null ? random.chance(0.8) : bug.breaks.includes('events');
 
-/** Bugs of other rules have no desk, for the same reason. What a failover forgets of the desk is not worked out. */
-const hasDesk = (bug: Bug | null, mode: Mode, random: Random): boolean =>
-  bug === null ? mode !== 'failover' && random.chance(0.5) : bug.breaks.includes('desk');
+/** Bugs of other rules have no desk, for the same reason. */
+const hasDesk = (bug: Bug | null, random: Random): boolean =>
+  bug === null ? random.chance(0.5) : bug.breaks.includes('desk');
 
 /** Bugs of other rules have no changes of versions, for the same reason. */
 const hasReleases = (bug: Bug | null, random: Random): boolean =>
