@@ -396,6 +396,16 @@ t.test('two applies that create the same at once leave one of each', async (t) =
     const last = await cli(other, 'apply', folder, '--force');
     t.equal(last.code, 0, `and whatever is missing is there after another one: ${last.stderr}`);
     t.equal((await draftOf(other, 'Support')).tools.length, 1);
+    const path = `/assistants/${(await assistantNamed(other, 'Support')).id}/tests`;
+    const tests = async () => (await call(other, 'GET', path)).data;
+    const before = await tests();
+    for (const test of before) await call(other, 'DELETE', `${path}/${test.id}`);
+    await Promise.all(folders.map((each) => cli(other, 'apply', each)));
+    t.same(
+      (await tests()).map(({ name }: any) => name),
+      before.map(({ name }: any) => name),
+      'nor two tests',
+    );
   }
 });
 

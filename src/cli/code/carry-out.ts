@@ -37,12 +37,13 @@ export interface CarriedOut {
  * of assistants, and so the digests that the plan was made from.
  */
 export async function carryOut(plan: Plan, publish: boolean, target: Target): Promise<CarriedOut> {
+  const { client, workspace } = target;
   const overtaken: string[] = [];
   const toolIds = new Map(target.state.installation.tools.map(({ name, id }) => [name, id]));
   const made = new Map<string, string>();
   for (const step of plan.tools)
     if (step.outcome === 'create') made.set(step.file.name, await createTool(step, target));
-  for (const [name, id] of await keepFirst('tools', made, target)) {
+  for (const [name, id] of await keepFirst(`${workspace}/tools`, made, client)) {
     if (id !== made.get(name)) overtaken.push(name);
     toolIds.set(name, id);
   }
@@ -65,33 +66,42 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
       return outcome === 'create' && id !== undefined ? [[name, id] as const] : [];
     }),
   );
-  for (const [name, id] of await keepFirst('assistants', created, target)) {
+  for (const [name, id] of await keepFirst(`${workspace}/assistants`, created, client)) {
     if (id !== created.get(name)) overtaken.push(name);
     assistantIds.set(name, id);
   }
   for (const step of plan.tools)
     if (step.outcome === 'change' && !isOvertaken(step))
       await attempt(step, () => changeTool(step.file, step.stored, step.changes, target));
-  for (const step of plan.tests)
-    if (!overtaken.includes(step.file.settings.assistant))
-      await attempt(step, () => applyTest(step, assistantIds, target));
+  const testIds = new Map<string, Map<string, string>>();
+  for (const step of plan.tests) {
+    const { assistant, title } = step.file.settings;
+    if (overtaken.includes(assistant)) continue;
+    const path = `${workspace}/assistants/${segment(idFrom(assistantIds)(assistant))}/tests`;
+    await attempt(step, async () => {
+      const id = await applyTest(step, path, client);
+      if (id !== null) testIds.set(path, (testIds.get(path) ?? new Map()).set(title, id));
+    });
+  }
+  for (const [path, ids] of testIds)
+    for (const [title, id] of await keepFirst(path, ids, client)) if (id !== ids.get(title)) overtaken.push(title);
   return { ...(await settle(plan, publish, target, overtaken)), overtaken };
 }
 
 /**
- * Names of assistants and tools are not unique in a workspace: of two that two commands created at once, the one with
- * the lower id stays. Resolves with the ids by their names.
+ * Names of assistants, tools and tests are not unique: of two that two commands created at once, the one with the lower
+ * id stays. `path` lists them. Resolves with the ids by their names.
  */
 async function keepFirst(
-  kind: 'assistants' | 'tools',
+  path: string,
   made: ReadonlyMap<string, string>,
-  { client, workspace }: Target,
+  client: ConsoleClient,
 ): Promise<ReadonlyMap<string, string>> {
   const first = new Map(made);
   if (made.size === 0) return first;
-  for await (const { id, name } of client.all<{ readonly id: string; readonly name: string }>(`${workspace}/${kind}`))
+  for await (const { id, name } of client.all<{ readonly id: string; readonly name: string }>(path))
     if (id < (first.get(name) ?? '')) first.set(name, id);
-  for (const [name, id] of made) if (first.get(name) !== id) await client.delete(`${workspace}/${kind}/${segment(id)}`);
+  for (const [name, id] of made) if (first.get(name) !== id) await client.delete(`${path}/${segment(id)}`);
   return first;
 }
 
@@ -173,20 +183,22 @@ async function applyAssistant(step: AssistantStep, tool: IdOf, target: Target): 
   return null;
 }
 
-/** A test takes no `If-Match`: it is read again before it is changed, and left where somebody else has changed it. */
+/**
+ * A test takes no `If-Match`: it is read again before it is changed, and left where somebody else has changed it. `path`
+ * lists the tests of its assistant. Resolves with the id of a test that it creates.
+ */
 async function applyTest(
   { file, stored, outcome }: Step<TestSettings>,
-  assistantIds: ReadonlyMap<string, string>,
-  { client, workspace }: Target,
-): Promise<void> {
-  const { assistant } = file.settings;
-  const path = `${workspace}/assistants/${segment(idFrom(assistantIds)(assistant))}/tests`;
-  if (outcome === 'create') await client.post(path, bodyOfTest(file.settings));
-  if (outcome !== 'change') return;
+  path: string,
+  client: ConsoleClient,
+): Promise<string | null> {
+  if (outcome === 'create') return (await client.post<TestView>(path, bodyOfTest(file.settings))).body.id;
+  if (outcome !== 'change') return null;
   const own = `${path}/${segment(stored.id)}`;
   const { body } = await client.get<TestView>(own);
-  if (storedTest(body, assistant).digest !== stored.digest) throw new Overtaken();
+  if (storedTest(body, file.settings.assistant).digest !== stored.digest) throw new Overtaken();
   await client.patch(own, bodyOfTest(file.settings));
+  return null;
 }
 
 /** Somebody else has changed a test since it was read. */
