@@ -133,7 +133,7 @@ export class Versions {
     const kept = this.#kept.get(id);
     if (kept?.record === record) return kept.answering;
     // The number of a version that a failover has lost belongs to another one.
-    if (kept !== undefined && (number !== record.release?.current || kept.version.digest === record.release.digest))
+    if (kept !== undefined && kept.version.digest === (digestOf(record.release, number) ?? kept.version.digest))
       return this.#keep(record, kept.version, kept.bytes);
     // Each caller has the assistant as it is now: its name may have changed since another one began the read.
     return this.#read(record.workspaceId, id).then(
@@ -178,6 +178,12 @@ export class Versions {
     this.#bytes -= this.#kept.get(id)?.bytes ?? 0;
     this.#kept.delete(id);
   }
+}
+
+/** The digest of a version that new sessions get; undefined for any other. */
+function digestOf(release: Assistant['release'], number: number): string | undefined {
+  if (release?.candidate?.version === number) return release.candidate.digest;
+  return release?.current === number ? release.digest : undefined;
 }
 
 const bytesOf = (version: AssistantVersion): number => Buffer.byteLength(JSON.stringify(version));

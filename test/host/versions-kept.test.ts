@@ -51,3 +51,20 @@ t.test('callers during one read each get the assistant as they know it', async (
   );
   t.same([names, read.length], [['Ada', 'Bob'], 1]);
 });
+
+t.test('a number that a failover has lost is read again where another version has it', async (t) => {
+  const { versions, read } = versionsOf(10);
+  const rolled = (digest: string): Assistant => {
+    const candidate = { version: 2, digest, percent: 100, halt: null, isHalted: false, since: 2 };
+    return assistantOf(1, { release: { current: 1, newest: 2, digest: 'digest-1', earlier: [], candidate } });
+  };
+  const ask = async (record: Assistant): Promise<number> => {
+    await versions.ofNew(record, 'ses_1');
+    return read.length;
+  };
+  const before = rolled('digest-2');
+  t.same([await ask(before), await ask(before), await ask(rolled('digest-2'))], [1, 1, 1]);
+  t.equal(await ask(rolled('digest of another')), 2, 'a candidate');
+  t.equal((await versions.current(assistantOf(2))).version!.number, 2);
+  t.equal(read.length, 2, 'which became the current one');
+});
