@@ -64,7 +64,7 @@ export type FromFrame =
    * again after `locale`.
    */
   | { type: 'ready'; name: string; lang: string; dir: 'ltr' | 'rtl' }
-  /** Replies that came to their end while the frame was not open; 0 once the frame is open. */
+  /** Replies, messages by a person and notes that came while the frame was not open; 0 once the frame is open. */
   | { type: 'unread'; count: number; hint?: undefined }
   /** The person closed it: by its button or Escape. */
   | { type: 'close' }

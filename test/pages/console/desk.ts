@@ -2,11 +2,14 @@
 import type { Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { assistantPath, operate, say, sessionOf, synthetic, transcriptOf, until } from '../../api/talk.ts';
+import { overflow } from '../../browser.ts';
 import { findings, settled, within, type Console } from './console.ts';
 
 export async function theDesk(t: Test, console: Console): Promise<void> {
   await within(t, console, 'a session that waits is taken, answered, left and returned', attended);
   await within(t, console, 'keys open the next conversation, take it, reply and give it back', withKeys);
+  await within(t, console, 'a visitor who begins to wait is heard, unless the sound is off', sounds);
+  await within(t, console, 'a person takes and answers a session on a phone', onPhone);
   await within(t, console, 'the desk of an assistant is set in its form', setDesk);
 }
 
@@ -98,6 +101,79 @@ async function withKeys(t: Test, page: Page, console: Console): Promise<void> {
   await desk.getByRole('button', { name: 'Shortcuts off' }).click();
   await desk.getByRole('button', { name: 'Shortcuts on' }).waitFor();
   await house.ask(`/sessions/${second}/end`, { method: 'POST' });
+}
+
+/** Counts the notes that the page plays from now on, in `notes`. */
+const countNotes = (page: Page): Promise<void> =>
+  page.evaluate(
+    `(() => { window.notes = 0; const { start } = OscillatorNode.prototype; OscillatorNode.prototype.start = function (...at) { notes++; return start.apply(this, at); }; })()`,
+  );
+
+async function sounds(t: Test, page: Page, console: Console): Promise<void> {
+  const { house, url } = console;
+  const { id } = await synthetic(house, 'tokens=2', { desk: { enabled: true, wait_seconds: 3600 } });
+  const notes = () => page.evaluate<number>('notes');
+  await page.goto(url(house.workspaceId, 'desk'));
+  await page.getByRole('heading', { name: 'Nobody waits' }).waitFor();
+  await countNotes(page);
+  const first = await waiting(console, id, 'A chair');
+  t.teardown(() => house.ask(`/sessions/${first}/end`, { method: 'POST' }));
+  await page.getByRole('link', { name: 'A chair' }).waitFor();
+  await until(async () => (await notes()) > 0);
+  t.equal(await notes(), 2, 'two notes for the visitor');
+  await page.getByRole('button', { name: 'Sound on' }).click();
+  await page.getByRole('button', { name: 'Sound off', pressed: false }).waitFor();
+  await page.reload();
+  await page.getByRole('link', { name: 'A chair' }).waitFor();
+  await countNotes(page);
+  const second = await waiting(console, id, 'A table');
+  t.teardown(() => house.ask(`/sessions/${second}/end`, { method: 'POST' }));
+  await page.getByRole('link', { name: 'A table' }).waitFor();
+  await page.getByRole('button', { name: 'Sound off' }).click();
+  await page.getByRole('button', { name: 'Sound on', pressed: true }).waitFor();
+  await until(async () => (await notes()) > 0);
+  t.equal(await notes(), 2, 'off after a reload as well: only the switch itself is heard');
+}
+
+async function onPhone(t: Test, page: Page, console: Console): Promise<void> {
+  const { house, url } = console;
+  const [width, height] = [360, 640];
+  const fits = async (place: string) => {
+    t.ok(Number(await page.evaluate(overflow)) <= 0, `${place} fits ${width} px`);
+    t.same(await findings(page), [], place);
+  };
+  const { id } = await synthetic(house, 'tokens=60', { desk: { enabled: true, wait_seconds: 3600 } });
+  const { id: session } = await house.session(id);
+  for (const message of ['Hello', 'My table has not come'.padEnd(300, '!')])
+    await (await say(house, session, message)).rest();
+  await house.ask(`/sessions/${session}/ask`, { body: { reason: `Order ${'1007'.repeat(40)}` } });
+  const before = page.viewportSize()!;
+  t.teardown(async () => {
+    await house.ask(`/sessions/${session}/end`, { method: 'POST' });
+    await page.setViewportSize(before);
+  });
+  await page.setViewportSize({ width, height });
+  await page.goto(url(house.workspaceId, 'desk'));
+  await page.getByRole('link', { name: 'Order 1007' }).waitFor();
+  await fits('the desk');
+  await page.getByRole('button', { name: 'Take the next one' }).click();
+  const desk = page.getByRole('region', { name: 'Desk' });
+  const reply = desk.getByLabel('Message to the visitor');
+  await reply.waitFor();
+  await page.getByRole('region', { name: 'Transcript' }).getByText('My table').waitFor();
+  await fits('the session');
+  await page.evaluate('scrollTo(0, 0)');
+  for (const [name, control] of [
+    ['the reply field', reply],
+    ['its button', desk.getByRole('button', { name: 'Send' })],
+  ] as const) {
+    const box = (await control.boundingBox())!;
+    t.ok(box.x >= 0 && box.x + box.width <= width, `${name} is within the width`);
+    t.ok(box.y >= 0 && box.y + box.height <= height, `${name} is in sight from the top of the page on`);
+  }
+  await reply.fill('It comes on Monday.');
+  await desk.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('region', { name: 'Transcript' }).getByText('It comes on Monday.').waitFor();
 }
 
 async function setDesk(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {

@@ -6,6 +6,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import type { Page } from 'playwright-core';
 import { openHouse } from '../../api/house.ts';
+import { operate } from '../../api/talk.ts';
 import { whyNoBrowser } from '../../browser.ts';
 import { findings } from './browser.ts';
 import { frameOf, launcherOf, openSites, phone, say, until, type Sites } from './sites.ts';
@@ -231,8 +232,9 @@ async function commands(t: Test, sites: Sites): Promise<void> {
     t.equal(complaints.length, 1);
     await context.close();
   });
-  await t.test('a reply that comes while it is closed is counted', async (t) => {
-    await linked(sites.house, 'slow', { name: 'tokens=2,delay_ms=300,first_ms=300', origins: [sites.origin] });
+  await t.test('a reply and a message by a person that come while it is closed are counted', async (t) => {
+    const name = 'tokens=2,delay_ms=300,first_ms=300';
+    await linked(sites.house, 'slow', { name, origins: [sites.origin], desk: { enabled: true } });
     sites.put('/slow', { tags: ['data-slug="slow"'], head: `<script>${noting}</script>` });
     const { page, context } = await sites.visit('/slow');
     await launcherOf(page).click();
@@ -243,6 +245,19 @@ async function commands(t: Test, sites: Sites): Promise<void> {
     await until(page, `happened.includes('unread slow 1')`);
     t.equal((await launcherOf(page).innerText()).trim(), 'Chat\n1');
     await launcherOf(page).click();
+    await until(page, `happened.at(-1) === 'unread slow 0'`);
+    t.equal((await launcherOf(page).innerText()).trim(), 'Chat');
+    const { session } = JSON.parse(await frame.evaluate<string>('Object.values(localStorage)[0]'));
+    const path = `/workspaces/${sites.house.workspaceId}/sessions/${session}`;
+    await operate(sites.house, 'POST', `${path}/take`);
+    await frame.locator('#desk [role=status]').filter({ hasText: 'operator is answering you.' }).waitFor();
+    await launcherOf(page).click();
+    await panelOf(page).waitFor({ state: 'hidden' });
+    await operate(sites.house, 'POST', `${path}/messages`, { text: 'How can I help?' });
+    await until(page, `happened.at(-1) === 'unread slow 1'`);
+    t.equal((await launcherOf(page).innerText()).trim(), 'Chat\n1');
+    await launcherOf(page).click();
+    await frame.locator('#messages li.person').filter({ hasText: 'How can I help?' }).waitFor();
     await until(page, `happened.at(-1) === 'unread slow 0'`);
     t.equal((await launcherOf(page).innerText()).trim(), 'Chat');
     await context.close();
