@@ -13,7 +13,11 @@ export interface Real {
   readonly keyId: string;
   readonly assistantIds: readonly string[];
   readonly sessionIds: readonly string[];
+  /** The sequence has its own address behind a trusted proxy: of one address only so many refused keys are checked (contract 4). */
+  readonly headers: Readonly<Record<string, string>>;
 }
+
+let addresses = 0;
 
 type Command = fc.AsyncCommand<Model, Real>;
 
@@ -44,7 +48,9 @@ export async function openReal(house: House): Promise<Real> {
     sessionIds.push(
       (await must(house.ask('/sessions', { key, body: { assistant_id: assistantIds[assistant] } }), 201)).id,
     );
-  return { house, workspaceId, key, keyId, assistantIds, sessionIds };
+  const at = ++addresses;
+  const headers = { 'x-forwarded-for': `10.${(at >> 16) & 255}.${(at >> 8) & 255}.${at & 255}` };
+  return { house, workspaceId, key, keyId, assistantIds, sessionIds, headers };
 }
 
 /** Ends what still runs. */
@@ -58,13 +64,13 @@ function refused(answer: Answer, code: string): void {
 /** With the key, unless the machine refuses it: then the answer must say so too. */
 async function asked(
   model: Model,
-  { house, key }: Real,
+  { house, key, headers }: Real,
   path: string,
   ask: object,
   check: (answer: Answer) => void,
 ): Promise<void> {
   const refusal = model.authenticate();
-  const answer = await house.ask(path, { key, ...ask });
+  const answer = await house.ask(path, { key, headers, ...ask });
   if (refusal === null) check(answer);
   else refused(answer, refusal);
 }
@@ -81,8 +87,9 @@ const say = (index: number): Command =>
     const path = `/sessions/${real.sessionIds[index]}/chat`;
     const body = { message: `message ${index}` };
     const refusal = model.authenticate() ?? model.chat(index, 'begun');
-    if (refusal !== null) return refused(await real.house.ask(path, { key: real.key, body }), refusal);
-    const stream = await real.house.stream(path, { key: real.key, body });
+    if (refusal !== null)
+      return refused(await real.house.ask(path, { key: real.key, headers: real.headers, body }), refusal);
+    const stream = await real.house.stream(path, { key: real.key, headers: real.headers, body });
     model.named(index, stream.turnId, body.message);
     if (kinds[sessionsOf[index]!] === 'hanging') {
       deepEqual([(await stream.next())?.event, (await stream.next())?.event], ['turn.started', 'message.delta']);

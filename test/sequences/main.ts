@@ -57,7 +57,8 @@ const undo: (() => Promise<unknown>)[] = [];
 const owner: Owner = { teardown: (run) => undo.unshift(run) };
 const progress = new Progress(1);
 try {
-  const house = await openHouse(owner, { env: { PARLEY_STORE: store, PARLEY_SECRET: secret, PARLEY_EDGE: edge } });
+  const env = { PARLEY_STORE: store, PARLEY_SECRET: secret, PARLEY_EDGE: edge, PARLEY_TRUSTED_PROXIES: '127.0.0.1' };
+  const house = await openHouse(owner, { env });
   let done = 0;
   const onRun = (): void => progress.tell(++done, runs, `sequences: seed ${seed}`);
   await runSequences(house, { seed, runs, length, onRun, path });

@@ -31,5 +31,6 @@ export async function runSequences(
       onRun?.();
     }
   });
-  await fc.assert(property, { seed, numRuns: runs, endOnFailure: anyLength, ...(path === undefined ? {} : { path }) });
+  const included = { includeErrorInReport: true, endOnFailure: anyLength };
+  await fc.assert(property, { seed, numRuns: runs, ...included, ...(path === undefined ? {} : { path }) });
 }
