@@ -10,6 +10,7 @@ import {
   bodyOfAssistant,
   bodyOfTest,
   bodyOfTool,
+  testName,
   type AssistantSettings,
   type IdOf,
   type TestSettings,
@@ -73,18 +74,20 @@ export async function carryOut(plan: Plan, publish: boolean, target: Target): Pr
   for (const step of plan.tools)
     if (step.outcome === 'change' && !isOvertaken(step))
       await attempt(step, () => changeTool(step.file, step.stored, step.changes, target));
+  const testsOf = (assistant: string): string =>
+    `${workspace}/assistants/${segment(idFrom(assistantIds)(assistant))}/tests`;
   const testIds = new Map<string, Map<string, string>>();
   for (const step of plan.tests) {
     const { assistant, title } = step.file.settings;
     if (overtaken.includes(assistant)) continue;
-    const path = `${workspace}/assistants/${segment(idFrom(assistantIds)(assistant))}/tests`;
     await attempt(step, async () => {
-      const id = await applyTest(step, path, client);
-      if (id !== null) testIds.set(path, (testIds.get(path) ?? new Map()).set(title, id));
+      const id = await applyTest(step, testsOf(assistant), client);
+      if (id !== null) testIds.set(assistant, (testIds.get(assistant) ?? new Map()).set(title, id));
     });
   }
-  for (const [path, ids] of testIds)
-    for (const [title, id] of await keepFirst(path, ids, client)) if (id !== ids.get(title)) overtaken.push(title);
+  for (const [assistant, ids] of testIds)
+    for (const [title, id] of await keepFirst(testsOf(assistant), ids, client))
+      if (id !== ids.get(title)) overtaken.push(testName(assistant, title));
   return { ...(await settle(plan, publish, target, overtaken)), overtaken };
 }
 
