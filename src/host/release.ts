@@ -57,15 +57,9 @@ export function changeRelease(
     throw refusal === 'version_not_found'
       ? new Failure('version_not_found')
       : new Failure('invalid_field', { field: 'version' });
-  const digests = new Map<number, string>();
-  for (const known of [
-    release && { number: release.current, digest: release.digest },
-    release?.candidate && { number: release.candidate.version, digest: release.candidate.digest },
-    version,
-  ])
-    if (known) digests.set(known.number, known.digest);
+  const digest = (number: number): string => (version?.number === number ? version.digest : digestOf(release, number)!);
   let after: Release | null = release && { ...release, revision: revisionOf(release) + 1 };
-  for (const outcome of decision.outcomes) after = withOutcome(after, outcome, event, digests);
+  for (const outcome of decision.outcomes) after = withOutcome(after, outcome, event, digest);
   const isSame = decision.outcomes.every(({ type }) => type === 'unchanged');
   return { release: isSame ? release : after, decision };
 }
@@ -74,9 +68,9 @@ function withOutcome(
   release: Release | null,
   outcome: ReleaseOutcome,
   { percent = 0, halt }: ReleaseChange,
-  digests: ReadonlyMap<number, string>,
+  digest: (version: number) => string,
 ): Release | null {
-  if (outcome.type === 'released') return current(release, outcome.version, digests.get(outcome.version)!);
+  if (outcome.type === 'released') return current(release, outcome.version, digest(outcome.version));
   if (release === null) return null;
   const { candidate = null } = release;
   switch (outcome.type) {
@@ -91,7 +85,7 @@ function withOutcome(
         retired,
         candidate: {
           version: outcome.version,
-          digest: digests.get(outcome.version)!,
+          digest: digest(outcome.version),
           percent,
           halt: halt === undefined && isAgain ? candidate.halt : (halt ?? null),
           isHalted: false,
@@ -108,6 +102,12 @@ function withOutcome(
     default:
       return release;
   }
+}
+
+/** The digest of a version that new sessions get; undefined for any other. */
+export function digestOf(release: Release | null | undefined, version: number): string | undefined {
+  if (release?.candidate?.version === version) return release.candidate.digest;
+  return release?.current === version ? release.digest : undefined;
 }
 
 /** The release with another current version. */

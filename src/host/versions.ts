@@ -8,7 +8,7 @@ import { migratedSnapshot } from '../actors/actor.ts';
 import { limits } from '../base/limits.ts';
 import { withSettings } from '../store/records/settings.ts';
 import { revisionOf, versionId } from '../store/records/versions.ts';
-import { versionOfNew, versionOfNextTurn } from './release.ts';
+import { digestOf, versionOfNew, versionOfNextTurn } from './release.ts';
 import {
   StoreUnavailable,
   type Assistant,
@@ -178,12 +178,6 @@ export class Versions {
     this.#bytes -= this.#kept.get(id)?.bytes ?? 0;
     this.#kept.delete(id);
   }
-}
-
-/** The digest of a version that new sessions get; undefined for any other. */
-function digestOf(release: Assistant['release'], number: number): string | undefined {
-  if (release?.candidate?.version === number) return release.candidate.digest;
-  return release?.current === number ? release.digest : undefined;
 }
 
 const bytesOf = (version: AssistantVersion): number => Buffer.byteLength(JSON.stringify(version));
