@@ -36,6 +36,8 @@ export interface LmdbOptions {
   readonly ownership?: Partial<OwnershipOptions>;
 }
 
+/** Bytes of a transaction that writes or removes the owner's row, which is far shorter than a page. */
+const roomOfOwner = bytesNeeded([[ownerKey, null]]);
 /** Milliseconds that LMDB may take to close. */
 const closeMsMax = 5000;
 
@@ -128,7 +130,7 @@ export class LmdbEngine implements Base {
         eventTurnBatching: false,
         overlappingSync: true,
       });
-      checkRoom(this.#folder, bytesNeeded([[ownerKey, Buffer.alloc(0)]]));
+      checkRoom(this.#folder, roomOfOwner);
       holder = claim(database, this.#ownership.id);
     } catch (error) {
       void database?.close();
@@ -143,7 +145,7 @@ export class LmdbEngine implements Base {
     const database = this.#database;
     this.#opened = null;
     try {
-      checkRoom(this.#folder, bytesNeeded([[ownerKey, null]]));
+      checkRoom(this.#folder, roomOfOwner);
       database.transactionSync(() => isOf(database.get(ownerKey), this.#ownership.id) && database.removeSync(ownerKey));
     } catch {
       // The row stays on a full disk; it becomes void when this process ends.

@@ -1,4 +1,5 @@
 /** The releases of assistants: what the steps of sessions and turns compare, and the counts of versions. */
+import { evictOldest } from '../../base/evict-oldest.ts';
 import type {
   Assistant,
   CandidateCounts,
@@ -156,11 +157,11 @@ export class EmbeddedReleases {
   #keysOf(workspaceId: string, assistantId: string): ReleaseKeys {
     const made = this.#keys.get(assistantId);
     if (made?.workspaceId === workspaceId) return made;
-    if (this.#keys.size >= assistantsMax) this.#keys.clear();
     const release = keys.release(workspaceId, assistantId);
     const candidateCounts = keys.candidateCounts(workspaceId, assistantId);
     const making = { workspaceId, release, candidateCounts, counts: new Map<number, string>() };
     this.#keys.set(assistantId, making);
+    evictOldest(this.#keys, assistantsMax);
     return making;
   }
 
@@ -168,9 +169,9 @@ export class EmbeddedReleases {
     const { counts } = this.#keysOf(workspaceId, assistantId);
     let key = counts.get(version);
     if (key === undefined) {
-      if (counts.size >= versionsMax) counts.clear();
       key = keys.versionCountsAt(workspaceId, assistantId, version);
       counts.set(version, key);
+      evictOldest(counts, versionsMax);
     }
     return key;
   }

@@ -4,7 +4,6 @@
  * `free(): invalid pointer`. A disk that another program fills within the transaction is still met that way.
  */
 import { statfsSync } from 'node:fs';
-import type { Row } from '../engine.ts';
 
 /** Bytes of a page of the database. */
 const pageBytes = 4096;
@@ -14,7 +13,7 @@ const pagesOfRow = 6;
 const pagesOfTransaction = 16;
 
 /** Bytes that a transaction with these rows may add to the file, at most. */
-export function bytesNeeded(rows: readonly (Row | readonly [string, null])[]): number {
+export function bytesNeeded(rows: readonly (readonly [key: string, value: Uint8Array | null])[]): number {
   let pages = pagesOfTransaction;
   for (const [, value] of rows) pages += pagesOfRow + Math.ceil((value?.length ?? 0) / pageBytes);
   return pages * pageBytes;
