@@ -15,10 +15,10 @@ import type {
   TurnPlace,
 } from '../store/store.ts';
 
-/** Calls of an earlier message that were approved, as the step that began the turn has stored them. */
 /** A message with tool calls. */
 type WithCalls = Message & { readonly toolCalls: readonly ToolCall[] };
 
+/** Calls of an earlier message that were approved, as the step that began the turn has stored them. */
 export interface Approved extends AmendedMessage {
   readonly message: WithCalls;
   readonly ids: readonly string[];

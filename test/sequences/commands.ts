@@ -13,7 +13,10 @@ export interface Real {
   readonly keyId: string;
   readonly assistantIds: readonly string[];
   readonly sessionIds: readonly string[];
-  /** The sequence has its own address behind a trusted proxy: of one address only so many refused keys are checked (contract 4). */
+  /**
+   * The sequence has its own address behind a trusted proxy: of one address only so many refused keys are checked
+   * (contract 4).
+   */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -47,10 +47,10 @@ export interface Cut {
 
 /**
  * Returns the end of a conversation that fits into a budget of estimated tokens. Messages are cut from the front and
- * never in part. The newest message of the user that is not `between`, and all after it, always stay. Messages without text are left out,
- * because providers refuse them, unless an empty message is the newest. A reply that was cut after tool results gets a
- * sentence in its place. An answer whose question did not fit is left out with it, as are tool calls with their
- * results.
+ * never in part. The newest message of the user that is not `between`, and all after it, always stay. Messages without
+ * text are left out, because providers refuse them, unless an empty message is the newest. A reply that was cut after
+ * tool results gets a sentence in its place. An answer whose question did not fit is left out with it, as are tool
+ * calls with their results.
  */
 export function cutHistory(messages: readonly ModelMessage[], tokensMax: number): Cut {
   const newest = messages.length - 1;

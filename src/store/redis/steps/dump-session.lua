@@ -1,5 +1,6 @@
--- Reads a session at one moment: its oldest messages, its newest, which alone may grow, and its turn in flight. The newest are the last two, or
--- the messages of the turn in flight and the messages of the desk after it. A withdrawal later may remove messages that were returned here.
+-- Reads a session at one moment: its oldest messages, its newest, which alone may grow, and its turn in flight. The
+-- newest are the last two, or the messages of the turn in flight and the messages of the desk after it. A withdrawal
+-- later may remove messages that were returned here.
 -- KEYS: the workspace's root.
 -- ARGV: session, count.
 -- Answer: {record, version, withdrawn, oldest, newest, flight, history}, flight false or {record, begun, epoch, owner, stop, memory, calls, released}; false if there is no
