@@ -94,6 +94,8 @@ t.test(
       written,
     );
     t.ok(written.includes('\n- A reply takes at most 8.00 × the time of F (goal: 7.00 ×, missed).\n'), written);
+    const alone = performanceOf(keep(question, runs[0]!), [question]);
+    t.ok(alone.includes('\n- A reply takes 8.00 × the time of F (one run; goal: 7.00 ×, missed).\n'), alone);
     const quieter = performanceOf(keep(question, ...runs, ran('2026-01-04T08:00:00Z', { F: 0.01, a: 0.05 })), [
       question,
     ]);

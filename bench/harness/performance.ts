@@ -145,10 +145,10 @@ function summaryOf(told: readonly Section[], sections: readonly Section[]): stri
 const wordsOf = (told: readonly Section[]): string =>
   told
     .flatMap(({ standings }) => standings)
-    .map(({ goal, most, met }) =>
+    .map(({ goal, runs, most, met }) =>
       goal.inWords === undefined
         ? ''
-        : `- ${goal.inWords[0]} at most ${shown(most)} × ${goal.inWords[1]} (goal: ${shown(goal.most!)} ×, ${outcome(goal, met).toLowerCase()}).\n`,
+        : `- ${goal.inWords[0]}${runs === 1 ? '' : ' at most'} ${shown(most)} × ${goal.inWords[1]} (${runs === 1 ? 'one run; ' : ''}goal: ${shown(goal.most!)} ×, ${outcome(goal, met).toLowerCase()}).\n`,
     )
     .join('');
 
