@@ -362,6 +362,8 @@ async function causedElsewhere(t: Test, house: House): Promise<void> {
   });
   const { id: sessionId } = await house.session(assistant.id);
   const watcher = await watch(t, house, `?workspace=${house.workspaceId}`);
+  // The picture shows earlier events only as states.
+  await watcher.next();
   const seen: any[] = [];
   const caused = async (kind: string, type: string): Promise<[string | null, string | undefined]> => {
     const fits = (each: any): boolean => each.actor?.kind === kind && each.event === type;
