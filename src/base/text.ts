@@ -46,6 +46,9 @@ export function grouped(count: number): string {
   return groups.join(',');
 }
 
+/** A count with its noun: `1 test`, `2 tests`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
 /** Whether a text is one line with something to see: no control character, line break or change of direction. */
 export const isOneLine = (text: string): boolean =>
   /\S/.test(text) && !/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text);

@@ -1,6 +1,7 @@
 /** `parley apply` */
 import { join } from 'node:path';
 import type { Command } from 'commander';
+import { counted } from '../base/text.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import type { Change, Plan, Step } from './code/plan.ts';
 import type { Io } from './io.ts';
@@ -133,5 +134,5 @@ function changeLine({ path, before, after }: Change): string {
 const linesText = (text: unknown): string => {
   if (typeof text !== 'string') return 'none';
   const count = text.split('\n').length;
-  return `${count} ${count === 1 ? 'line' : 'lines'} (${text.length} characters)`;
+  return `${counted(count, 'line')} (${text.length} characters)`;
 };

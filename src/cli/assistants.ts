@@ -1,20 +1,10 @@
 /** `parley assistants` */
 import type { Command } from 'commander';
 import { limits } from '../base/limits.ts';
-import type { List } from '../client/types.ts';
 import type { ConsoleAssistantView, VersionChangesView, VersionView } from '../wire/wire.ts';
 import { versionNumber, versionOrDraft } from './arguments.ts';
 import { assistantBody, assistantFlags, isVoiceAlone, usualVoice, type AssistantOptions } from './assistant-body.ts';
-import {
-  addConnectionOptions,
-  inWorkspace,
-  moreLine,
-  addPageOptions,
-  pageQuery,
-  type ConsoleConnection,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
 import { segment, type ConsoleAnswer } from './console-client.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
 import { withTestAdvice } from './required-tests.ts';
@@ -22,14 +12,17 @@ import { registerRollouts, withVersionAdvice } from './rollouts.ts';
 import { toolId } from './tools.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { fields, note, oneLine, print, table, time } from './output.ts';
+import { addPageOptions, listOf, showPage, type ListView } from './list.ts';
+import { fields, note, oneLine, time } from './output.ts';
 
 type Version = ReturnType<typeof versionOrDraft>;
 
 export function registerAssistants(program: Command, io: Io): void {
   const assistants = program.command('assistants').description('assistants: create, change, publish, disable');
   assistants.addHelpText('after', examples);
-  addPageOptions(assistants.command('list').description('list the assistants')).action(list(io));
+  addPageOptions(assistants.command('list').description('list the assistants')).action(
+    listOf(io, 'assistants', assistantList),
+  );
   addConnectionOptions(
     assistantFlags(assistants.command('create').description('create an assistant, as a draft').argument('[name]')),
   )
@@ -92,19 +85,6 @@ Examples:
   parley assistants rollout support --version draft --percent 10 --halt-failed 5 --halt-after 50
   parley assistants promote support
   parley assistants disable support`;
-
-const list =
-  (io: Io) =>
-  (options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async (connection) => {
-      connection.show(
-        await connection.client.get<List<ConsoleAssistantView>>(
-          `${connection.workspace}/assistants`,
-          pageQuery(options),
-        ),
-        renderList,
-      );
-    });
 
 const create =
   (io: Io) =>
@@ -185,8 +165,7 @@ const versions =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
-      const path = `${await pathOf(connection, selector)}/versions`;
-      connection.show(await connection.client.get<List<VersionView>>(path), renderVersions);
+      await showPage(connection, `${await pathOf(connection, selector)}/versions`, {}, versionList);
     });
 
 const versionChanges =
@@ -249,8 +228,8 @@ const remove =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
-      await connection.client.delete(await pathOf(connection, selector));
-      if (!options.json) print(io, `Deleted the assistant ${selector}.`);
+      const answer = await connection.client.delete(await pathOf(connection, selector));
+      connection.show(answer, () => `Deleted the assistant ${selector}.`);
     });
 
 /** The tools that are named, by id. */
@@ -272,51 +251,31 @@ const unpublished = ({ id, status, version, draft }: ConsoleAssistantView): stri
 
 const states = { draft: 'a draft', published: 'published', disabled: 'disabled' } as const;
 
-function renderList(assistants: List<ConsoleAssistantView>): string {
-  if (assistants.data.length === 0) return 'No assistants.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'NAME' },
-    { title: 'STATUS' },
-    { title: 'PROVIDER' },
-    { title: 'MODEL' },
-    { title: 'UPDATED' },
-  ];
-  const rows = assistants.data.map((one) => [
-    one.id,
-    one.name,
-    one.status,
-    one.model.provider,
-    one.model.name,
-    time(one.updated_at),
-  ]);
-  return table(columns, rows) + moreLine(assistants);
-}
+const assistantList: ListView<ConsoleAssistantView> = {
+  empty: 'No assistants.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'PROVIDER', cell: ({ model }) => model.provider },
+    { title: 'MODEL', cell: ({ model }) => model.name },
+    { title: 'UPDATED', cell: (assistant) => time(assistant.updated_at) },
+  ],
+};
 
-function renderVersions(list: List<VersionView>): string {
-  if (list.data.length === 0) return 'No versions.';
-  const columns = [
-    { title: 'VERSION' },
-    { title: 'STATE' },
-    { title: 'SESSIONS' },
-    { title: 'TURNS' },
-    { title: 'FAILED' },
-    { title: 'CREATED' },
-    { title: 'BY' },
-    { title: 'NOTE' },
-  ];
-  const rows = list.data.map((one) => [
-    String(one.number),
-    one.state,
-    String(one.sessions),
-    String(one.turns),
-    String(one.failed_turns),
-    time(one.created_at),
-    oneLine(one.created_by?.name ?? ''),
-    oneLine(one.note ?? ''),
-  ]);
-  return table(columns, rows) + moreLine(list);
-}
+const versionList: ListView<VersionView> = {
+  empty: 'No versions.',
+  columns: [
+    { title: 'VERSION', cell: ({ number }) => number },
+    { title: 'STATE', cell: ({ state }) => state },
+    { title: 'SESSIONS', cell: ({ sessions }) => sessions },
+    { title: 'TURNS', cell: ({ turns }) => turns },
+    { title: 'FAILED', cell: (version) => version.failed_turns },
+    { title: 'CREATED', cell: (version) => time(version.created_at) },
+    { title: 'BY', cell: (version) => version.created_by?.name },
+    { title: 'NOTE', cell: ({ note: text }) => text },
+  ],
+};
 
 const rolloutOf = ({ candidate }: ConsoleAssistantView): string =>
   candidate == null

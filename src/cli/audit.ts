@@ -1,20 +1,12 @@
 /** `parley audit` (contract 22) */
 import { once } from 'node:events';
 import { Option, type Command } from 'commander';
-import type { List } from '../client/types.ts';
 import type { AuditEntryView } from '../wire/wire.ts';
-import {
-  addConnectionOptions,
-  addPageOptions,
-  atServer,
-  moreLine,
-  pageQuery,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, atServer, type ConnectionOptions } from './connection.ts';
 import type { ConsoleClient, Query } from './console-client.ts';
 import type { Io } from './io.ts';
-import { table, time } from './output.ts';
+import { addPageOptions, pageQuery, showPage, type ListView, type PageOptions } from './list.ts';
+import { time } from './output.ts';
 
 interface FilterOptions extends ConnectionOptions {
   readonly by?: string;
@@ -71,7 +63,7 @@ const list =
   (options: FilterOptions & PageOptions): Promise<void> =>
     atServer(io, options, async (client, _clock, show) => {
       const query = { ...(await filterOf(client, options)), ...pageQuery(options) };
-      show(await client.get<List<AuditEntryView>>('/audit', query), render);
+      await showPage({ client, show }, '/audit', query, changeList);
     });
 
 const exportAll =
@@ -91,16 +83,14 @@ function fieldsOf(changes: AuditEntryView['changes']): string {
   return names.join(', ') + (changes.length > fieldsMax ? ` and ${changes.length - fieldsMax} more` : '');
 }
 
-function render(entries: List<AuditEntryView>): string {
-  if (entries.data.length === 0) return 'No changes.';
-  const columns = ['TIME', 'BY', 'ROLE', 'ACTION', 'OBJECT', 'FIELDS'].map((title) => ({ title }));
-  const rows = entries.data.map(({ at, by, action, object_type: type, object_id: id, changes }) => [
-    time(at),
-    by.name,
-    by.role,
-    `${action} ${type}`,
-    id,
-    fieldsOf(changes),
-  ]);
-  return table(columns, rows) + moreLine(entries);
-}
+const changeList: ListView<AuditEntryView> = {
+  empty: 'No changes.',
+  columns: [
+    { title: 'TIME', cell: ({ at }) => time(at) },
+    { title: 'BY', cell: ({ by }) => by.name },
+    { title: 'ROLE', cell: ({ by }) => by.role },
+    { title: 'ACTION', cell: ({ action, object_type: type }) => `${action} ${type}` },
+    { title: 'OBJECT', cell: ({ object_id: id }) => id },
+    { title: 'FIELDS', cell: ({ changes }) => fieldsOf(changes) },
+  ],
+};

@@ -1,12 +1,10 @@
 /** The flags that all commands over HTTP share: server, credentials and workspace. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import { WheelClock, type Clock } from '../base/clock.ts';
 import { readConfig } from '../base/config.ts';
-import { limits } from '../base/limits.ts';
-import { wholeNumber } from './arguments.ts';
-import { ConsoleClient, segment, type Query } from './console-client.ts';
+import { ConsoleClient, segment } from './console-client.ts';
 import { CommandFailure, UsageFailure } from './exit.ts';
 import type { Environment, Io } from './io.ts';
 import { print } from './output.ts';
@@ -17,12 +15,6 @@ export interface ConnectionOptions {
   readonly operatorToken?: string;
   readonly workspace?: string;
   readonly json?: boolean;
-}
-
-export interface PageOptions {
-  readonly limit?: number;
-  readonly after?: string;
-  readonly order?: string;
 }
 
 const oneWorkspace = 'default: the only workspace, or the one called "default"';
@@ -37,26 +29,6 @@ export const addConnectionOptions = (command: Command, workspaces: string = oneW
     )
     .option('--workspace <id|name>', workspaces)
     .option('--json', "print the API's JSON as it is; failures too, on stderr");
-
-/** Adds the flags of a list. */
-export const addPageOptions = (command: Command, workspaces?: string): Command =>
-  addConnectionOptions(
-    command
-      .option(
-        '--limit <number>',
-        `items a page, 1 to ${limits.listMax} (default: ${limits.listDefault})`,
-        wholeNumber(1, limits.listMax),
-      )
-      .option('--after <cursor>', 'the next_cursor of the previous page')
-      .addOption(new Option('--order <order>', 'by time of creation').choices(['asc', 'desc'])),
-    workspaces,
-  );
-
-export const pageQuery = ({ limit, after, order }: PageOptions): Query => ({ limit, after, order });
-
-/** The line under a table that does not show the whole list. */
-export const moreLine = (list: { readonly has_more: boolean; readonly next_cursor: string | null }): string =>
-  list.has_more ? `\n\nThere are more: add --after ${list.next_cursor}` : '';
 
 function serverAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null;

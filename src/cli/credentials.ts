@@ -1,20 +1,12 @@
 /** `parley credentials` */
 import { Option, type Command } from 'commander';
-import type { List } from '../client/types.ts';
 import type { CredentialTestView, CredentialView } from '../wire/wire.ts';
-import {
-  addConnectionOptions,
-  inWorkspace,
-  moreLine,
-  addPageOptions,
-  pageQuery,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { oneLine, print, table, time } from './output.ts';
+import { addPageOptions, listOf, type ListView } from './list.ts';
+import { time } from './output.ts';
 
 interface UpdateOptions extends ConnectionOptions {
   readonly name?: string;
@@ -34,7 +26,7 @@ export function registerCredentials(program: Command, io: Io): void {
     .description('credentials of model and voice providers and of tools, stored encrypted');
   credentials.addHelpText('after', examples);
   addPageOptions(credentials.command('list').description('list the credentials, without their secrets')).action(
-    list(io),
+    listOf(io, 'credentials', credentialList),
   );
   addConnectionOptions(credentials.command('create').description('store a credential; its secret is never shown again'))
     .option('--name <name>', nameHelp)
@@ -88,13 +80,6 @@ Examples:
   parley credentials update crd_… --base-url https://api.example.org/v1
   parley credentials test crd_…
   parley credentials list`;
-
-const list =
-  (io: Io) =>
-  (options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ client, workspace, show }) => {
-      show(await client.get<List<CredentialView>>(`${workspace}/credentials`, pageQuery(options)), render);
-    });
 
 const create =
   (io: Io) =>
@@ -157,28 +142,18 @@ async function secretOf(io: Io, { apiKey }: UpdateOptions): Promise<string> {
 const remove =
   (io: Io) =>
   (id: string, options: ConnectionOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ client, workspace }) => {
-      await client.delete(`${workspace}/credentials/${segment(id)}`);
-      if (!options.json) print(io, `Deleted the credential ${id}.`);
+    inWorkspace(io, options, async ({ client, workspace, show }) => {
+      show(await client.delete(`${workspace}/credentials/${segment(id)}`), () => `Deleted the credential ${id}.`);
     });
 
-function render(credentials: List<CredentialView>): string {
-  if (credentials.data.length === 0) return 'No credentials.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'NAME' },
-    { title: 'KIND' },
-    { title: 'PROVIDER' },
-    { title: 'BASE URL' },
-    { title: 'UPDATED' },
-  ];
-  const rows = credentials.data.map((one) => [
-    one.id,
-    oneLine(one.name ?? ''),
-    one.kind,
-    one.provider ?? '',
-    one.base_url ?? '',
-    time(one.updated_at),
-  ]);
-  return table(columns, rows) + moreLine(credentials);
-}
+const credentialList: ListView<CredentialView> = {
+  empty: 'No credentials.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'KIND', cell: ({ kind }) => kind },
+    { title: 'PROVIDER', cell: ({ provider }) => provider },
+    { title: 'BASE URL', cell: (credential) => credential.base_url },
+    { title: 'UPDATED', cell: (credential) => time(credential.updated_at) },
+  ],
+};

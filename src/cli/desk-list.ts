@@ -4,10 +4,11 @@ import type { List, Message, Session } from '../client/types.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { firstLine } from '../base/text.ts';
-import { inWorkspace, moreLine, type ConnectionOptions, type ConsoleConnection } from './connection.ts';
+import { inWorkspace, type ConnectionOptions, type ConsoleConnection } from './connection.ts';
 import { failureLine } from './exit.ts';
 import type { Io } from './io.ts';
-import { printable, table } from './output.ts';
+import { listText, type ListView } from './list.ts';
+import { printable } from './output.ts';
 
 export interface DeskSession extends Session {
   readonly reason: string | null;
@@ -32,7 +33,8 @@ export const listDesk = (io: Io, options: ConnectionOptions): Promise<void> =>
       await learnNames(connection, names, answer.body.data);
       return answer;
     };
-    const render = (list: List<DeskSession>): string => renderList(list, names, secondsOf(connection.clock.now()));
+    const render = (list: List<DeskSession>): string =>
+      listText(list, deskList(names, secondsOf(connection.clock.now())));
     if (isLive) await follow(io, async () => render((await read()).body));
     else connection.show(await read(), render);
   });
@@ -49,26 +51,23 @@ async function learnNames(
   for (const { assistant_id: id } of sessions) if (!names.has(id)) names.set(id, id);
 }
 
-function renderList(list: List<DeskSession>, names: ReadonlyMap<string, string>, nowSeconds: number): string {
-  if (list.data.length === 0) return 'Nobody waits for a person, and no person has a conversation.';
-  const columns = [
-    { title: 'SESSION' },
-    { title: 'STATE' },
-    { title: 'FOR', right: true },
-    { title: 'ASSISTANT' },
-    { title: 'VISITOR' },
-    { title: 'ABOUT' },
-  ];
-  const rows = list.data.map(({ id, attendance, assistant_id, visitor, reason, last_message }) => [
-    id,
-    attendance.person === null ? attendance.state : `with ${attendance.person.name}`,
-    span(nowSeconds - attendance.since),
-    names.get(assistant_id)!,
-    firstLine(Object.values(visitor).join(' '), aboutCharacters),
-    firstLine(reason ?? last_message?.content ?? '', aboutCharacters),
-  ]);
-  return table(columns, rows) + moreLine(list);
-}
+const deskList = (names: ReadonlyMap<string, string>, nowSeconds: number): ListView<DeskSession> => ({
+  empty: 'Nobody waits for a person, and no person has a conversation.',
+  columns: [
+    { title: 'SESSION', cell: ({ id }) => id },
+    {
+      title: 'STATE',
+      cell: ({ attendance: { person, state } }) => (person === null ? state : `with ${person.name}`),
+    },
+    { title: 'FOR', right: true, cell: ({ attendance }) => span(nowSeconds - attendance.since) },
+    { title: 'ASSISTANT', cell: (session) => names.get(session.assistant_id) },
+    { title: 'VISITOR', cell: ({ visitor }) => firstLine(Object.values(visitor).join(' '), aboutCharacters) },
+    {
+      title: 'ABOUT',
+      cell: ({ reason, last_message: last }) => firstLine(reason ?? last?.content ?? '', aboutCharacters),
+    },
+  ],
+});
 
 /** A time that has passed, as `45 s`, `12 min` or `2 h 5 min`. */
 export function span(seconds: number): string {

@@ -1,5 +1,6 @@
 /** `parley visitors`, and the erasing of `parley sessions` (contract 22). */
 import type { Command } from 'commander';
+import { counted } from '../base/text.ts';
 import type { ErasureView } from '../wire/wire.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
@@ -45,5 +46,3 @@ function render(id: string, { sessions, messages, turns, feedback, tests }: Eras
   ];
   return `Erased ${oneLine(id)}: ${counts.join(', ')}.`;
 }
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

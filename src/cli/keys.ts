@@ -1,23 +1,14 @@
 /** `parley keys` */
 import type { Command } from 'commander';
-import type { List } from '../client/types.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import type { CreatedKeyView, KeyView } from '../wire/wire.ts';
 import { gather, moment, wholeNumber } from './arguments.ts';
-import {
-  addConnectionOptions,
-  inWorkspace,
-  moreLine,
-  addPageOptions,
-  pageQuery,
-  type ConsoleConnection,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConsoleConnection, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import type { Io } from './io.ts';
-import { oneLine, table, time } from './output.ts';
+import { addPageOptions, listOf, type ListView } from './list.ts';
+import { oneLine, secretText, time } from './output.ts';
 
 interface CreateOptions extends ConnectionOptions {
   readonly assistant?: readonly string[];
@@ -35,7 +26,9 @@ interface RotateOptions extends ConnectionOptions {
 export function registerKeys(program: Command, io: Io): void {
   const keys = program.command('keys').description('API keys: create, list, rotate, revoke');
   keys.addHelpText('after', examples);
-  addPageOptions(keys.command('list').description('list the keys, revoked and expired ones included')).action(list(io));
+  addPageOptions(keys.command('list').description('list the keys, revoked and expired ones included')).action(
+    listOf(io, 'keys', keyList),
+  );
   const ceiling = wholeNumber(1, limits.ceilingMax);
   addConnectionOptions(keys.command('create').description('create a key; it is shown once').argument('<name>'))
     .option('--assistant <id|name>', 'restrict the key to this assistant; may be given several times', gather)
@@ -77,13 +70,6 @@ Examples:
   parley keys rotate key_… --overlap 86400
   parley keys revoke "web shop"`;
 
-const list =
-  (io: Io) =>
-  (options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ client, workspace, show }) => {
-      show(await client.get<List<KeyView>>(`${workspace}/keys`, pageQuery(options)), render);
-    });
-
 const create =
   (io: Io) =>
   (name: string, options: CreateOptions): Promise<void> =>
@@ -105,11 +91,7 @@ const create =
         limits: ceilings,
       };
       const created = await connection.client.post<KeyView & { key: string }>(`${connection.workspace}/keys`, body);
-      connection.show(
-        created,
-        (key) =>
-          `Created the key "${oneLine(key.name)}" (${key.id}):\n\n  ${key.key}\n\nKeep it now: it is not shown again.`,
-      );
+      connection.show(created, (key) => `Created the key "${oneLine(key.name)}" (${key.id}):${secretText(key.key)}`);
     });
 
 async function assistantIds(
@@ -133,11 +115,7 @@ const rotate =
       const old = options.overlap
         ? `The old key works for another ${options.overlap} seconds at most.`
         : 'The old key has ended.';
-      show(
-        made,
-        (key) =>
-          `Replaced the key "${oneLine(key.name)}" (${id}) by ${key.id}:\n\n  ${key.key}\n\nKeep it now: it is not shown again. ${old}`,
-      );
+      show(made, (key) => `Replaced the key "${oneLine(key.name)}" (${id}) by ${key.id}:${secretText(key.key)} ${old}`);
     });
 
 const revoke =
@@ -151,25 +129,15 @@ const revoke =
       );
     });
 
-function render(keys: List<KeyView>): string {
-  if (keys.data.length === 0) return 'No keys.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'NAME' },
-    { title: 'STATUS' },
-    { title: 'ASSISTANTS' },
-    { title: 'REQUESTS/MIN', right: true },
-    { title: 'EXPIRES' },
-    { title: 'CREATED' },
-  ];
-  const rows = keys.data.map((key) => [
-    key.id,
-    key.name,
-    key.status,
-    key.assistant_ids === null ? 'all' : key.assistant_ids.join(' ') || 'none',
-    String(key.limits.requests),
-    key.expires_at === null ? 'never' : time(key.expires_at),
-    time(key.created_at),
-  ]);
-  return table(columns, rows) + moreLine(keys);
-}
+const keyList: ListView<KeyView> = {
+  empty: 'No keys.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'ASSISTANTS', cell: ({ assistant_ids: ids }) => (ids === null ? 'all' : ids.join(' ') || 'none') },
+    { title: 'REQUESTS/MIN', right: true, cell: (key) => key.limits.requests },
+    { title: 'EXPIRES', cell: ({ expires_at: at }) => (at === null ? 'never' : time(at)) },
+    { title: 'CREATED', cell: (key) => time(key.created_at) },
+  ],
+};

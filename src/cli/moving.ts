@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { WheelClock, type Clock } from '../base/clock.ts';
 import { readConfig, settings, type Config } from '../base/config.ts';
+import { counted } from '../base/text.ts';
 import type { Io } from './io.ts';
 import { Progress } from './progress.ts';
 import { flagOption, withFlags, type Flags } from './serve.ts';
@@ -56,5 +57,5 @@ export function countsText(rows: number, counts: Readonly<Record<string, number>
   const kinds = Object.entries(counts).map(
     ([kind, count]) => `${count} ${plurals[kind] ?? (count === 1 ? kind : `${kind}s`).replaceAll('_', ' ')}`,
   );
-  return `${rows} ${rows === 1 ? 'row' : 'rows'}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
+  return `${counted(rows, 'row')}${kinds.length === 0 ? '' : `: ${kinds.join(', ')}`}`;
 }

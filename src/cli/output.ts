@@ -37,6 +37,15 @@ export function fields(pairs: readonly (readonly [string, string])[]): string {
     .join('\n');
 }
 
+/** Names and values, one pair a line, for a value of `fields`. */
+export const pairLines = (values: Readonly<Record<string, unknown>>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${oneLine(name)}: ${oneLine(String(value))}`)
+    .join('\n');
+
+/** A secret on a separate line, after the sentence that says what it is for. */
+export const secretText = (secret: string): string => `\n\n  ${secret}\n\nKeep it now: it is not shown again.`;
+
 /** A Unix time in seconds as `2026-01-31 12:00:00Z`; a dash for null. */
 export const time = (seconds: number | null): string =>
   seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', 'Z');

@@ -1,5 +1,6 @@
 /** `parley pull` */
 import type { Command } from 'commander';
+import { counted } from '../base/text.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { CommandFailure } from './exit.ts';
 import type { Io } from './io.ts';
@@ -83,5 +84,3 @@ const pull =
       for (const path of done.flatMap((each) => each.left))
         note(io, `${path} describes nothing that the workspace has; parley apply would create it.`);
     });
-
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;

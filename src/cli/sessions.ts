@@ -3,24 +3,15 @@ import { Option, type Command } from 'commander';
 import { Parley } from '../client/parley.ts';
 import type { List, Message, Session } from '../client/types.ts';
 import { wholeNumber } from './arguments.ts';
-import {
-  addConnectionOptions,
-  inWorkspace,
-  moreLine,
-  operatorToken,
-  serverUrl,
-  addPageOptions,
-  pageQuery,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, operatorToken, serverUrl, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { addErase } from './erasing.ts';
 import type { Io } from './io.ts';
+import { addPageOptions, pageQuery, showPage, type ListView, type PageOptions } from './list.ts';
 import { renderEvent, renderMessage } from './message-view.ts';
-import { fields, note, oneLine, print, table, time } from './output.ts';
+import { fields, note, oneLine, pairLines, print, time } from './output.ts';
 
-interface ListOptions extends ConnectionOptions, PageOptions {
+interface ListOptions extends PageOptions {
   readonly assistant?: string;
   readonly status?: string;
 }
@@ -93,7 +84,7 @@ const list =
       const { client, workspace } = connection;
       const assistant_id = options.assistant && (await client.idOf(workspace, 'assistants', options.assistant));
       const query = { ...pageQuery(options), assistant_id, status: options.status };
-      connection.show(await client.get<List<Session>>(`${workspace}/sessions`, query), renderList);
+      await showPage(connection, `${workspace}/sessions`, query, sessionList);
     });
 
 const show =
@@ -110,26 +101,20 @@ const show =
       connection.show({ body: { session: session.body, transcript }, text }, renderOne);
     });
 
-function renderList(sessions: List<Session>): string {
-  if (sessions.data.length === 0) return 'No sessions.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'ASSISTANT' },
-    { title: 'STATUS' },
-    { title: 'CHANNEL' },
-    { title: 'VISITOR' },
-    { title: 'CREATED' },
-  ];
-  const rows = sessions.data.map((one) => [
-    one.id,
-    one.assistant_id,
-    one.active_turn_id === null ? one.status : `${one.status}, replying`,
-    one.channel,
-    Object.values(one.visitor).join(' '),
-    time(one.created_at),
-  ]);
-  return table(columns, rows) + moreLine(sessions);
-}
+const sessionList: ListView<Session> = {
+  empty: 'No sessions.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'ASSISTANT', cell: (session) => session.assistant_id },
+    {
+      title: 'STATUS',
+      cell: ({ status, active_turn_id: turn }) => (turn === null ? status : `${status}, replying`),
+    },
+    { title: 'CHANNEL', cell: ({ channel }) => channel },
+    { title: 'VISITOR', cell: ({ visitor }) => Object.values(visitor).join(' ') },
+    { title: 'CREATED', cell: (session) => time(session.created_at) },
+  ],
+};
 
 function renderOne({ session, transcript }: Shown): string {
   const head = fields([
@@ -137,9 +122,9 @@ function renderOne({ session, transcript }: Shown): string {
     ['assistant', session.assistant_id],
     ['status', session.status],
     ['channel', session.channel],
-    ['visitor', lines(session.visitor)],
+    ['visitor', pairLines(session.visitor)],
     ...(session.visitor_id == null ? [] : [['verified', oneLine(session.visitor_id)] as const]),
-    ['metadata', lines(session.metadata)],
+    ['metadata', pairLines(session.metadata)],
     ['created', time(session.created_at)],
     ['expires', time(session.expires_at)],
     ['ended', time(session.ended_at)],
@@ -147,8 +132,3 @@ function renderOne({ session, transcript }: Shown): string {
   const messages = transcript.data.map(renderMessage);
   return [head, ...(messages.length === 0 ? ['No messages yet.'] : messages)].join('\n\n');
 }
-
-const lines = (values: Readonly<Record<string, unknown>>): string =>
-  Object.entries(values)
-    .map(([name, value]) => `${oneLine(name)}: ${oneLine(String(value))}`)
-    .join('\n');

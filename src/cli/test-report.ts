@@ -1,4 +1,5 @@
 /** Texts of runs and replays (contract 21), as `parley tests` prints them. */
+import { counted } from '../base/text.ts';
 import type { TestRunView, TestRunWithResultsView } from '../wire/wire.ts';
 import { oneLine } from './output.ts';
 
@@ -26,8 +27,6 @@ export function shown(text: string): string {
   const characters = [...line];
   return characters.length <= shownCharacters ? line : `${characters.slice(0, shownCharacters).join('')}…`;
 }
-
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
 /** The time that all repetitions took; null for a result that was stored without it. */
 export function secondsOf({ repeats }: TestResultView): number | null {

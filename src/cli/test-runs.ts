@@ -12,7 +12,8 @@ import type { Io } from './io.ts';
 import { junit } from './junit.ts';
 import { note, print } from './output.ts';
 import { bar, Progress } from './progress.ts';
-import { counted, detailsText, endedStatuses, resultLine, sumText, testsOf, type Run } from './test-report.ts';
+import { detailsText, endedStatuses, resultLine, sumText, testsOf, type Run } from './test-report.ts';
+import { counted } from '../base/text.ts';
 import { codeOfThrown } from '../base/thrown.ts';
 
 interface PlayOptions extends ConnectionOptions {

@@ -1,23 +1,16 @@
 /** `parley tests` (contract 21) */
 import type { Command } from 'commander';
 import { limits } from '../base/limits.ts';
-import type { List } from '../client/types.ts';
+import { counted } from '../base/text.ts';
 import type { CreateTestBody, TestRunView, TestView } from '../wire/wire.ts';
 import { gather, versionOrDraft, wholeNumber } from './arguments.ts';
 import { addCommand, pathOf } from './assistant-path.ts';
-import {
-  addConnectionOptions,
-  addPageOptions,
-  inWorkspace,
-  moreLine,
-  pageQuery,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { fields, oneLine, print, table, time } from './output.ts';
+import { addPageOptions, pageQuery, showPage, type ListView, type PageOptions } from './list.ts';
+import { fields, oneLine, pairLines, time } from './output.ts';
 import { detailsText, playedText, resultLine, sumText, testsOf, type Run } from './test-report.ts';
 import { replay, runTests, testId } from './test-runs.ts';
 
@@ -43,8 +36,8 @@ export function registerTests(program: Command, io: Io): void {
       50,
     )
     .action(replay(io));
-  addPageOptions(addCommand(tests, 'list', 'list the tests of an assistant')).action(list(io));
-  addPageOptions(addCommand(tests, 'runs', 'list the newest runs and replays')).action(runs(io));
+  addPageOptions(addCommand(tests, 'list', 'list the tests of an assistant')).action(list(io, 'tests', testList));
+  addPageOptions(addCommand(tests, 'runs', 'list the newest runs and replays')).action(list(io, 'test-runs', runList));
   addConnectionOptions(
     addCommand(tests, 'show', 'show a test, or a run with its results').argument(
       '<id>',
@@ -81,20 +74,13 @@ const addPlayOptions = (command: Command): Command =>
     command.option('--version <version>', 'a number, or draft: as it is now', versionOrDraft, 'draft'),
   );
 
+/** The command that prints the tests or the runs of an assistant. */
 const list =
-  (io: Io) =>
-  (selector: string, options: ConnectionOptions & PageOptions): Promise<void> =>
+  <Item>(io: Io, collection: 'tests' | 'test-runs', view: ListView<Item>) =>
+  (selector: string, options: PageOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
-      const path = `${await pathOf(connection, selector)}/tests`;
-      connection.show(await connection.client.get<List<TestView>>(path, pageQuery(options)), renderList);
-    });
-
-const runs =
-  (io: Io) =>
-  (selector: string, options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async (connection) => {
-      const path = `${await pathOf(connection, selector)}/test-runs`;
-      connection.show(await connection.client.get<List<TestRunView>>(path, pageQuery(options)), renderRuns);
+      const path = `${await pathOf(connection, selector)}/${collection}`;
+      await showPage(connection, path, pageQuery(options), view);
     });
 
 const show =
@@ -124,8 +110,7 @@ const create =
       const path = `${await pathOf(connection, selector)}/tests`;
       connection.show(
         await connection.client.post<TestView>(path, body),
-        ({ id, name, steps }) =>
-          `Created the test "${oneLine(name)}" (${id}) with ${steps.length} ${steps.length === 1 ? 'step' : 'steps'}.`,
+        ({ id, name, steps }) => `Created the test "${oneLine(name)}" (${id}) with ${counted(steps.length, 'step')}.`,
       );
     });
   };
@@ -153,8 +138,8 @@ const remove =
   (selector: string, id: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
       const path = await pathOf(connection, selector);
-      await connection.client.delete(`${path}/tests/${segment(await testId(connection, path, id))}`);
-      if (!options.json) print(io, `Deleted the test ${id}.`);
+      const own = `${path}/tests/${segment(await testId(connection, path, id))}`;
+      connection.show(await connection.client.delete(own), () => `Deleted the test ${id}.`);
     });
 
 const cancel =
@@ -165,45 +150,28 @@ const cancel =
       connection.show(await connection.client.delete<Run>(path), sumText);
     });
 
-function renderList(tests: List<TestView>): string {
-  if (tests.data.length === 0) return 'No tests.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'NAME' },
-    { title: 'STEPS', right: true },
-    { title: 'REPEAT', right: true },
-    { title: 'UPDATED' },
-  ];
-  const rows = tests.data.map((one) => [
-    one.id,
-    one.name,
-    String(one.steps.length),
-    String(one.repeat),
-    time(one.updated_at),
-  ]);
-  return table(columns, rows) + moreLine(tests);
-}
+const testList: ListView<TestView> = {
+  empty: 'No tests.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'STEPS', right: true, cell: ({ steps }) => steps.length },
+    { title: 'REPEAT', right: true, cell: ({ repeat }) => repeat },
+    { title: 'UPDATED', cell: (test) => time(test.updated_at) },
+  ],
+};
 
-function renderRuns(list: List<TestRunView>): string {
-  if (list.data.length === 0) return 'No runs.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'KIND' },
-    { title: 'ON' },
-    { title: 'STATUS' },
-    { title: 'DONE' },
-    { title: 'CREATED' },
-  ];
-  const rows = list.data.map((one) => [
-    one.id,
-    one.replay ? 'replay' : 'tests',
-    playedText(one),
-    one.status,
-    `${one.progress.done} of ${one.progress.of}`,
-    time(one.created_at),
-  ]);
-  return table(columns, rows) + moreLine(list);
-}
+const runList: ListView<TestRunView> = {
+  empty: 'No runs.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'KIND', cell: (run) => (run.replay ? 'replay' : 'tests') },
+    { title: 'ON', cell: playedText },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'DONE', cell: ({ progress }) => `${progress.done} of ${progress.of}` },
+    { title: 'CREATED', cell: (run) => time(run.created_at) },
+  ],
+};
 
 const renderRun = (run: Run): string =>
   [testsOf(run).map(resultLine).join('\n'), detailsText(run), sumText(run)].filter((text) => text !== '').join('\n\n');
@@ -214,8 +182,8 @@ function renderTest(test: TestView): string {
     ['name', oneLine(test.name)],
     ['repeat', String(test.repeat)],
     ['session', test.from_session ?? ''],
-    ['visitor', pairsText(test.visitor)],
-    ['metadata', pairsText(test.metadata)],
+    ['visitor', pairLines(test.visitor)],
+    ['metadata', pairLines(test.metadata)],
     ['updated', time(test.updated_at)],
   ]);
   const steps = test.steps.map(({ message, expect }, index) => {
@@ -228,8 +196,3 @@ function renderTest(test: TestView): string {
   );
   return [head, steps.join('\n'), results.join('\n')].filter((text) => text !== '').join('\n\n');
 }
-
-const pairsText = (values: Readonly<Record<string, unknown>>): string =>
-  Object.entries(values)
-    .map(([name, value]) => `${oneLine(name)}: ${oneLine(String(value))}`)
-    .join('\n');

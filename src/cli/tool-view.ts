@@ -1,8 +1,7 @@
 /** Tools as the command prints them. */
-import type { List } from '../client/types.ts';
 import type { ToolView } from '../wire/wire.ts';
-import { moreLine } from './connection.ts';
-import { fields, oneLine, printable, table, time } from './output.ts';
+import type { ListView } from './list.ts';
+import { fields, oneLine, printable, time } from './output.ts';
 
 type Fault = NonNullable<ToolView['refresh_error']>;
 type ToolFunction = ToolView['functions'][number];
@@ -37,28 +36,20 @@ export function stateOf({ name, id, functions }: ToolView): string {
 const functionState = ({ enabled, quarantined }: ToolFunction): string =>
   !enabled ? ' (off)' : quarantined ? ` (refused by ${quarantined.provider})` : '';
 
-export function renderTools(tools: List<ToolView>): string {
-  if (tools.data.length === 0) return 'No tools.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'NAME' },
-    { title: 'KIND' },
-    { title: 'FUNCTIONS' },
-    { title: 'URL' },
-    { title: 'UPDATED' },
-  ];
-  const functionsOf = ({ functions }: ToolView): string =>
-    functions.map((one) => one.name + functionState(one)).join(', ');
-  const rows = tools.data.map((one) => [
-    one.id,
-    one.name,
-    one.kind,
-    functionsOf(one),
-    one.url ?? '',
-    time(one.updated_at),
-  ]);
-  return table(columns, rows) + moreLine(tools);
-}
+export const toolList: ListView<ToolView> = {
+  empty: 'No tools.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'KIND', cell: ({ kind }) => kind },
+    {
+      title: 'FUNCTIONS',
+      cell: ({ functions }) => functions.map((one) => one.name + functionState(one)).join(', '),
+    },
+    { title: 'URL', cell: ({ url }) => url },
+    { title: 'UPDATED', cell: (tool) => time(tool.updated_at) },
+  ],
+};
 
 export function renderTool(tool: ToolView): string {
   const { refreshed_at: refreshedAt, refresh_error: fault } = tool;

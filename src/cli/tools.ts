@@ -1,6 +1,5 @@
 /** `parley tools` */
 import { Option, type Command } from 'commander';
-import type { List } from '../client/types.ts';
 import { limits } from '../base/limits.ts';
 import type {
   ConsoleAssistantView,
@@ -13,20 +12,13 @@ import type {
 } from '../wire/wire.ts';
 import { wholeNumber } from './arguments.ts';
 import { fileText } from './assistant-body.ts';
-import {
-  addConnectionOptions,
-  inWorkspace,
-  addPageOptions,
-  pageQuery,
-  type ConnectionOptions,
-  type ConsoleConnection,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions, type ConsoleConnection } from './connection.ts';
 import { segment, type ConsoleAnswer } from './console-client.ts';
 import { AdvisedFailure, UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { oneLine, print, printable } from './output.ts';
-import { refreshErrorText, renderTool, renderTools, stateOf } from './tool-view.ts';
+import { addPageOptions, listOf } from './list.ts';
+import { oneLine, printable, secretText } from './output.ts';
+import { refreshErrorText, renderTool, stateOf, toolList } from './tool-view.ts';
 
 interface SettingOptions extends ConnectionOptions {
   readonly toolUrl?: string;
@@ -57,7 +49,9 @@ export function registerTools(program: Command, io: Io): void {
     .command('tools')
     .description('tools that assistants may call: create, show, update, refresh, turn on, test');
   tools.addHelpText('after', examples);
-  addPageOptions(tools.command('list').description('list the tools with their functions')).action(list(io));
+  addPageOptions(tools.command('list').description('list the tools with their functions')).action(
+    listOf(io, 'tools', toolList),
+  );
   addConnectionOptions(
     withTool(tools, 'show', 'show a tool with its settings, its functions, and why its list could not be read'),
   ).action(show(io));
@@ -176,13 +170,6 @@ export const toolId = ({ client, workspace }: ConsoleConnection, selector: strin
 const pathOf = async (connection: ConsoleConnection, selector: string): Promise<string> =>
   `${connection.workspace}/tools/${segment(await toolId(connection, selector))}`;
 
-const list =
-  (io: Io) =>
-  (options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ client, workspace, show }) => {
-      show(await client.get<List<ToolView>>(`${workspace}/tools`, pageQuery(options)), renderTools);
-    });
-
 const show =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
@@ -201,7 +188,7 @@ const create =
       connection.show(
         created,
         (tool) =>
-          `Created the tool "${oneLine(tool.name)}" (${tool.id}).${secretText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`,
+          `Created the tool "${oneLine(tool.name)}" (${tool.id}).${signingText(tool.signing_secret)}${tool.kind === 'mcp' ? ` Read its list with \`parley tools refresh ${tool.id}\`.` : ''}`,
       );
     });
 
@@ -308,10 +295,8 @@ async function withSecret<T>(
   });
 }
 
-const secretText = (secret: string | undefined): string =>
-  secret === undefined
-    ? ''
-    : ` The requests to it are signed with\n\n  ${secret}\n\nKeep it now: it is not shown again.`;
+const signingText = (secret: string | undefined): string =>
+  secret === undefined ? '' : ` The requests to it are signed with${secretText(secret)}`;
 
 const refresh =
   (io: Io) =>
@@ -416,7 +401,7 @@ const rotate =
       connection.show(
         rotated,
         ({ signing_secret: secret }) =>
-          `The new signing secret:\n\n  ${secret}\n\nKeep it now: it is not shown again. Requests are signed with the old one too for 24 hours.`,
+          `The new signing secret:${secretText(secret)} Requests are signed with the old one too for 24 hours.`,
       );
     });
 
@@ -424,8 +409,8 @@ const remove =
   (io: Io) =>
   (selector: string, options: ConnectionOptions): Promise<void> =>
     inWorkspace(io, options, async (connection) => {
-      await connection.client.delete(await pathOf(connection, selector));
-      if (!options.json) print(io, `Deleted the tool ${selector}.`);
+      const answer = await connection.client.delete(await pathOf(connection, selector));
+      connection.show(answer, () => `Deleted the tool ${selector}.`);
     });
 
 function parse(content: string, complaint: string): unknown {

@@ -3,6 +3,7 @@ import { Option, type Command } from 'commander';
 import type { Usage, UsageCounts } from '../client/types.ts';
 import { secondsOf } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
+import { counted } from '../base/text.ts';
 import { moment } from './arguments.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
@@ -74,6 +75,6 @@ function render(usage: Usage): string {
   const label = (start: number) => (usage.bucket === 'day' ? time(start).slice(0, 10) : time(start));
   const columns = [{ title: usage.bucket.toUpperCase() }, ...counts.map(([, title]) => ({ title, right: true }))];
   const empty = usage.data.length - used.length;
-  const note = empty === 0 ? '' : `\n\nWithout use, and left out: ${empty} ${usage.bucket}${empty === 1 ? '' : 's'}.`;
+  const note = empty === 0 ? '' : `\n\nWithout use, and left out: ${counted(empty, usage.bucket)}.`;
   return `${window}\n\n${table(columns, [...used.map((bucket) => row(label(bucket.start), bucket)), row('total', usage.totals)])}${note}`;
 }

@@ -10,16 +10,17 @@ import { text as textOf } from 'node:stream/consumers';
 import { WebSocket } from 'ws';
 import { ParleyError, RateLimitError } from '../client/failure.ts';
 import { Parley } from '../client/parley.ts';
-import type { Assistant, List, NewSpeech, Voice } from '../client/types.ts';
+import type { Assistant, NewSpeech, Voice } from '../client/types.ts';
 import { WheelClock } from '../base/clock.ts';
 import { commandKey, type KeyOptions } from './api-key.ts';
 import { chooseAssistant } from './assistant-choice.ts';
 import { atItsPace, readClip, resampled } from './clip.ts';
-import { moreLine, pageQuery, serverUrl, type PageOptions } from './connection.ts';
+import { serverUrl } from './connection.ts';
 import { AdvisedFailure, CommandFailure, failureLine, UsageFailure } from './exit.ts';
 import { HeardJson, HeardText, type Heard } from './heard.ts';
 import type { Io } from './io.ts';
-import { note, print, table } from './output.ts';
+import { listText, pageQuery, type ListView, type PageOptions } from './list.ts';
+import { note, print } from './output.ts';
 import { installedPlayer, play } from './player.ts';
 
 export interface VoiceOptions extends KeyOptions {
@@ -187,16 +188,15 @@ export async function runListen(io: Io, file: string, options: ListenOptions): P
 export const voices = (io: Io, options: VoicesOptions): Promise<void> =>
   withAssistant(io, 'parley voices', options, async ({ parley, assistant, signal }) => {
     const list = await parley.voices({ assistant_id: assistant.id }).page(pageQuery(options), { signal });
-    print(io, options.json ? JSON.stringify(list) : rendered(list));
+    print(io, options.json ? JSON.stringify(list) : listText(list, voiceList));
   });
 
-function rendered(list: List<Voice>): string {
-  if (list.data.length === 0) return 'No voices to choose from: the assistant has one of its own.';
-  const columns = [{ title: 'ID' }, { title: 'NAME' }, { title: 'LANGUAGE' }, { title: 'HERTZ', right: true }];
-  return (
-    table(
-      columns,
-      list.data.map((one) => [one.id, one.name, one.language, String(one.sample_rate)]),
-    ) + moreLine(list)
-  );
-}
+const voiceList: ListView<Voice> = {
+  empty: 'No voices to choose from: the assistant has one of its own.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'LANGUAGE', cell: ({ language }) => language },
+    { title: 'HERTZ', right: true, cell: (voice) => voice.sample_rate },
+  ],
+};

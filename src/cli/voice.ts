@@ -1,8 +1,9 @@
 /** `parley speak`, `parley listen` and `parley voices` */
 import { Option, type Command } from 'commander';
 import { decimal } from './arguments.ts';
-import { addConnectionOptions, addPageOptions } from './connection.ts';
+import { addConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
+import { addPageOptions } from './list.ts';
 import type { ListenOptions, SpeakOptions, VoicesOptions } from './voice-run.ts';
 
 const addSpeakOptions = (command: Command): Command =>

@@ -1,23 +1,15 @@
 /** `parley webhooks` (contract 17) */
 import { Option, type Command } from 'commander';
-import type { List } from '../client/types.ts';
 import { limits } from '../base/limits.ts';
 import { webhookEvents } from '../base/webhook-events.ts';
 import type { CreatedWebhookView, DeliveryView, WebhookView } from '../wire/wire.ts';
 import { gather } from './arguments.ts';
-import {
-  addConnectionOptions,
-  addPageOptions,
-  inWorkspace,
-  moreLine,
-  pageQuery,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import { segment } from './console-client.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
-import { oneLine, table, time } from './output.ts';
+import { addPageOptions, listOf, pageQuery, showPage, type ListView, type PageOptions } from './list.ts';
+import { oneLine, secretText, time } from './output.ts';
 
 interface CreateOptions extends ConnectionOptions {
   readonly event?: readonly string[];
@@ -32,7 +24,7 @@ export function registerWebhooks(program: Command, io: Io): void {
     .command('webhooks')
     .description('URLs of yours that receive an event when a turn or session ends: create, deliveries, retry');
   webhooks.addHelpText('after', examples);
-  addPageOptions(webhooks.command('list').description('list the webhooks')).action(list(io));
+  addPageOptions(webhooks.command('list').description('list the webhooks')).action(listOf(io, 'webhooks', webhookList));
   addConnectionOptions(
     eventOption(
       webhooks
@@ -92,21 +84,13 @@ Examples:
   parley webhooks deliveries whk_01jm3k4q8z9v5x7w2r6t0y1n3b
   parley webhooks retry whk_01jm3k4q8z9v5x7w2r6t0y1n3b dlv_01jm3k4q8z9v5x7w2r6t0y1n3b`;
 
-const list =
-  (io: Io) =>
-  (options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ client, workspace, show }) => {
-      show(await client.get<List<WebhookView>>(`${workspace}/webhooks`, pageQuery(options)), renderList);
-    });
-
 const create =
   (io: Io) =>
   (url: string, { event = webhookEvents, ...options }: CreateOptions): Promise<void> =>
     inWorkspace(io, options, async ({ client, workspace, show }) => {
       show(
         await client.post<CreatedWebhookView>(`${workspace}/webhooks`, { url, events: event }),
-        ({ id, secret }) =>
-          `Created the webhook ${id}. Its events are signed with\n\n  ${secret}\n\nKeep it now: it is not shown again.`,
+        ({ id, secret }) => `Created the webhook ${id}. Its events are signed with${secretText(secret)}`,
       );
     });
 
@@ -132,11 +116,10 @@ const change =
 
 const deliveries =
   (io: Io) =>
-  (id: string, options: ConnectionOptions & PageOptions): Promise<void> =>
-    inWorkspace(io, options, async ({ client, workspace, show }) => {
-      const path = `${pathOf(workspace, id)}/deliveries`;
-      show(await client.get<List<DeliveryView>>(path, pageQuery(options)), renderDeliveries);
-    });
+  (id: string, options: PageOptions): Promise<void> =>
+    inWorkspace(io, options, (connection) =>
+      showPage(connection, `${pathOf(connection.workspace, id)}/deliveries`, pageQuery(options), deliveryList),
+    );
 
 const retry =
   (io: Io) =>
@@ -157,28 +140,24 @@ const pathOf = (workspace: string, id: string): string => `${workspace}/webhooks
 
 const stateOf = ({ enabled }: WebhookView): string => (enabled ? 'enabled' : 'disabled');
 
-function renderList(webhooks: List<WebhookView>): string {
-  if (webhooks.data.length === 0) return 'No webhooks.';
-  const columns = ['ID', 'URL', 'EVENTS', 'STATE', 'CREATED'].map((title) => ({ title }));
-  const rows = webhooks.data.map((one) => [one.id, one.url, one.events.join(', '), stateOf(one), time(one.created_at)]);
-  return table(columns, rows) + moreLine(webhooks);
-}
+const webhookList: ListView<WebhookView> = {
+  empty: 'No webhooks.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'URL', cell: ({ url }) => url },
+    { title: 'EVENTS', cell: ({ events }) => events.join(', ') },
+    { title: 'STATE', cell: stateOf },
+    { title: 'CREATED', cell: (webhook) => time(webhook.created_at) },
+  ],
+};
 
-function renderDeliveries(newest: List<DeliveryView>): string {
-  if (newest.data.length === 0) return 'No deliveries.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'EVENT' },
-    { title: 'STATUS' },
-    { title: 'ATTEMPTS', right: true },
-    { title: 'NEXT ATTEMPT' },
-  ];
-  const rows = newest.data.map(({ id, type, status, attempts, next_at: next }) => [
-    id,
-    type,
-    status,
-    String(attempts),
-    time(next),
-  ]);
-  return table(columns, rows) + moreLine(newest);
-}
+const deliveryList: ListView<DeliveryView> = {
+  empty: 'No deliveries.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'EVENT', cell: ({ type }) => type },
+    { title: 'STATUS', cell: ({ status }) => status },
+    { title: 'ATTEMPTS', right: true, cell: ({ attempts }) => attempts },
+    { title: 'NEXT ATTEMPT', cell: ({ next_at: at }) => time(at) },
+  ],
+};

@@ -1,20 +1,12 @@
 /** `parley workspaces` */
 import type { Command } from 'commander';
-import type { List } from '../client/types.ts';
 import { limits } from '../base/limits.ts';
 import type { WorkspaceView } from '../wire/wire.ts';
 import { wholeNumber } from './arguments.ts';
-import {
-  atServer,
-  addConnectionOptions,
-  moreLine,
-  addPageOptions,
-  pageQuery,
-  type ConnectionOptions,
-  type PageOptions,
-} from './connection.ts';
+import { atServer, addConnectionOptions, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
-import { oneLine, table, time } from './output.ts';
+import { addPageOptions, pageQuery, showPage, type ListView, type PageOptions } from './list.ts';
+import { oneLine, time } from './output.ts';
 
 interface CreateOptions extends ConnectionOptions {
   readonly retentionDays?: number;
@@ -48,10 +40,10 @@ Examples:
 
 const list =
   (io: Io) =>
-  (options: ConnectionOptions & PageOptions): Promise<void> =>
-    atServer(io, options, async (client, _clock, show) => {
-      show(await client.get<List<WorkspaceView>>('/workspaces', pageQuery(options)), render);
-    });
+  (options: PageOptions): Promise<void> =>
+    atServer(io, options, (client, _clock, show) =>
+      showPage({ client, show }, '/workspaces', pageQuery(options), workspaceList),
+    );
 
 const create =
   (io: Io) =>
@@ -64,21 +56,13 @@ const create =
       );
     });
 
-function render(workspaces: List<WorkspaceView>): string {
-  if (workspaces.data.length === 0) return 'No workspaces.';
-  const columns = [
-    { title: 'ID' },
-    { title: 'NAME' },
-    { title: 'RETENTION', right: true },
-    { title: 'TURNS AT ONCE', right: true },
-    { title: 'CREATED' },
-  ];
-  const rows = workspaces.data.map((one) => [
-    one.id,
-    one.name,
-    `${one.retention_days} d`,
-    String(one.turns_in_flight_max),
-    time(one.created_at),
-  ]);
-  return table(columns, rows) + moreLine(workspaces);
-}
+const workspaceList: ListView<WorkspaceView> = {
+  empty: 'No workspaces.',
+  columns: [
+    { title: 'ID', cell: ({ id }) => id },
+    { title: 'NAME', cell: ({ name }) => name },
+    { title: 'RETENTION', right: true, cell: (workspace) => `${workspace.retention_days} d` },
+    { title: 'TURNS AT ONCE', right: true, cell: (workspace) => workspace.turns_in_flight_max },
+    { title: 'CREATED', cell: (workspace) => time(workspace.created_at) },
+  ],
+};

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import type { Config } from '../../base/config.ts';
 import { limits } from '../../base/limits.ts';
+import { counted } from '../../base/text.ts';
 import { voiceFolderProblem } from '../../providers/voice-folder.ts';
 import { encodeWhole } from '../../providers/voice/audio/encoding.ts';
 import { packageFolder } from '../../providers/voice/engine/packages.ts';
@@ -139,5 +140,3 @@ export function voiceFolderFinding(folder: string): Finding {
   const inventory = `${path} has ${counted(voices.length, 'voice')} and ${counted(recognisers.length, 'recogniser')}`;
   return voices.length + recognisers.length === 0 ? warn(inventory, contents) : ok(inventory);
 }
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
