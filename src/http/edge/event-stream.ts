@@ -1,12 +1,11 @@
 /** The framing of an event stream (contract 7). These are only texts, because other parts send them. */
 
 /**
- * Headers of an event stream. Without the last two, nginx and caches on the way hold events back: they buffer the
- * answer, or compress it as a whole.
+ * Headers of an event stream. Without the last two, caches on the way keep it, and nginx holds events back.
  */
 export const eventStreamHeaders = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   'content-type': 'text/event-stream',
-  'cache-control': 'no-store, no-transform',
+  'cache-control': 'no-store',
   'x-accel-buffering': 'no',
   ...more,
 });
