@@ -7,7 +7,7 @@ import type { Span } from '../base/tracing.ts';
 import type { AssistantActor } from '../host/assistants.ts';
 import type { Session } from '../store/store.ts';
 import type { TurnAdditions } from '../assistant/additions.ts';
-import { abortOnLeave, forget, openAdapterSession, logText, whenSealed } from './protocol-adapter.ts';
+import { abortingOnLeave, forget, openAdapterSession, logText, whenSealed, type OnGone } from './protocol-adapter.ts';
 import type { Principal } from './principal.ts';
 import { reachSession } from './access-checks.ts';
 import type { Services } from './services.ts';
@@ -31,7 +31,7 @@ export interface Asker {
    * Calls back once when the caller has left, at once if it already has: the turn is aborted, because the caller cannot
    * come back to it.
    */
-  readonly onGone: (callback: () => void) => void;
+  readonly onGone: OnGone;
 }
 
 export interface WholeAnswer {
@@ -67,7 +67,15 @@ export async function ask(
     ({ turn } = turnOf(
       await converse(
         principal,
-        { sessionId: session.id, text: message, additions: settings, remember: null, requestId, span },
+        {
+          sessionId: session.id,
+          text: message,
+          additions: settings,
+          remember: null,
+          onBegun: abortingOnLeave(principal, session.id, requestId, asker.onGone, services),
+          requestId,
+          span,
+        },
         services,
       ),
     ));
@@ -75,7 +83,6 @@ export async function ask(
     if (question.sessionId === null) await forget(principal, session, null, requestId, services);
     throw error;
   }
-  abortOnLeave(principal, session.id, turn, requestId, asker.onGone, services);
   await whenSealed(turn.log, asker.progress);
   return answerOf(session.id, turn);
 }

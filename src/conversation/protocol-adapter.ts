@@ -126,6 +126,8 @@ export async function openAdapterSession(
   return createOnVersion(assistant, null, fieldsOf, services);
 }
 
+export type OnGone = (callback: () => void) => void;
+
 /** A message as the client of a protocol adapter sends it. */
 export interface AdapterMessage {
   /** Null if results of tool calls come last. */
@@ -139,6 +141,8 @@ export interface AdapterMessage {
   readonly conversation: string | null;
   /** The request's `Idempotency-Key`. */
   readonly remember: Idempotency | null;
+  /** Calls back once when the client has left, at once if it already has: the turn that it began is aborted. */
+  readonly onGone: OnGone;
   readonly requestId: string;
   /** The request's span; null while traces are off. */
   readonly span: Span | null;
@@ -287,7 +291,7 @@ async function converseIn(
   message: AdapterMessage,
   services: Services,
 ): Promise<AdapterTurn> {
-  const { text, results, earlier, settings, conversation, remember, requestId, span } = message;
+  const { text, results, earlier, settings, conversation, remember, onGone, requestId, span } = message;
   const isOne = conversation === null;
   const answers: readonly CallAnswer[] | undefined = isOne || results.length === 0 ? undefined : results;
   const sent: SentMessage = {
@@ -296,6 +300,7 @@ async function converseIn(
     answers,
     additions: { ...settings, earlier: isOne ? earlier : [] },
     remember: remember && within(remember, session.id),
+    onBegun: abortingOnLeave(principal, session.id, requestId, onGone, services),
     requestId,
     span,
   };
@@ -348,25 +353,21 @@ export const within = (remember: Idempotency, sessionId: string): Idempotency =>
   scope: `${remember.scope} ${sessionId}`,
 });
 
-/** Aborts the turn when its client leaves: the client cannot come back to it. */
-export function abortOnLeave(
-  principal: Principal,
-  sessionId: string,
-  { turnId, log }: FoundTurn,
-  requestId: string,
-  onGone: (callback: () => void) => void,
-  services: Services,
-): void {
-  onGone(() => {
-    if (log.terminal !== null) return;
-    abortTurn(principal, sessionId, turnId, requestId, services).catch((error: unknown) =>
-      services.log.debug(
-        { err: error },
-        'The turn of a client that has left could not be aborted. It runs to its end.',
-      ),
-    );
-  });
-}
+/**
+ * Aborts a turn that has begun when its client leaves, also before its first output: the client cannot come back to it.
+ */
+export const abortingOnLeave =
+  (principal: Principal, sessionId: string, requestId: string, onGone: OnGone, services: Services) =>
+  ({ turnId, log }: FoundTurn): void =>
+    onGone(() => {
+      if (log.terminal !== null) return;
+      abortTurn(principal, sessionId, turnId, requestId, services).catch((error: unknown) =>
+        services.log.debug(
+          { err: error },
+          'The turn of a client that has left could not be aborted. It runs to its end.',
+        ),
+      );
+    });
 
 /**
  * Resolves when the turn has ended, or this process cannot know its end; `progress` receives the code points so far.

@@ -6,6 +6,7 @@ import type { AssistantActor } from '../host/assistants.ts';
 import type { SaidMessage } from '../providers/model.ts';
 import type { Session } from '../store/store.ts';
 import {
+  abortingOnLeave,
   endSessionAfter,
   inNamedSession,
   openAdapterSession,
@@ -146,7 +147,8 @@ async function respondIn(
   request: ResponseRequest,
   services: Services,
 ): Promise<AdapterTurn> {
-  const { text, results, earlier, settings, requestId, span, remember, model, stored, previous, echoed } = request;
+  const { text, results, earlier, settings, onGone, requestId, span, remember, model, stored, previous, echoed } =
+    request;
   const turnId = services.ids.make('turn');
   const facts: ResponseFacts = {
     sessionId: session.id,
@@ -172,6 +174,7 @@ async function respondIn(
     remember: as,
     found: alias,
     turnId,
+    onBegun: abortingOnLeave(principal, session.id, requestId, onGone, services),
     requestId,
     span,
   };

@@ -50,6 +50,8 @@ export interface SentMessage {
   readonly remember: Idempotency | null;
   readonly found?: WantedTurn['found'];
   readonly turnId?: string | undefined;
+  /** Called when this request has begun a turn, before its first output; not for a turn that it joins. */
+  readonly onBegun?: (turn: FoundTurn) => void;
   /** For the log and the history. */
   readonly requestId: string;
   /** The request's span; null while traces are off. */
@@ -98,6 +100,7 @@ export async function converse(
     if (reached.assistant === null || services.draining) return joinOnly(principal, sent, services);
     const started = await host.turns.begin(session, wantedTurn(principal, reached, sent, services));
     if (started.kind === 'started') {
+      sent.onBegun?.(turnInFlight(started.runner));
       return { turn: await awaitAnswer(started.runner, startedAt, services), replayed: false };
     }
     if (started.kind === 'outdated') {

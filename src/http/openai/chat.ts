@@ -4,7 +4,6 @@ import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
 import type { ChatCompletionBody } from '../../wire/wire.ts';
 import {
-  abortOnLeave,
   answeringConversation,
   converseThroughAdapter,
   reachModel,
@@ -38,10 +37,9 @@ export async function chatCompletions(request: Request<PrincipalCaller, unknown,
   const { session, turn, replayed, ended } = await converseThroughAdapter(
     principal,
     assistant,
-    { ...message, settings, conversation, remember, requestId, span },
+    { ...message, settings, conversation, remember, onGone: (callback) => head.onGone(callback), requestId, span },
     services,
   );
-  if (!replayed) abortOnLeave(principal, session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = {
     'x-session-id': session.id,
     'x-turn-id': turn.turnId,

@@ -2,7 +2,7 @@
 import { secondsOf } from '../../base/clock.ts';
 import { Failure } from '../../base/errors.ts';
 import type { ResponseBody } from '../../wire/wire.ts';
-import { abortOnLeave, reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
+import { reachModel, whenSealed } from '../../conversation/protocol-adapter.ts';
 import { idempotencyOf, type Idempotency } from '../../conversation/idempotency.ts';
 import type { Principal } from '../../conversation/principal.ts';
 import { answeringNextTurn, answeringOf, findAssistant, reachSession } from '../../conversation/access-checks.ts';
@@ -64,14 +64,13 @@ export async function createResponse(request: Request<PrincipalCaller, unknown, 
       stored,
       echoed: echoedOf(body),
       remember,
+      onGone: (callback) => head.onGone(callback),
       requestId,
       span,
     },
     services,
   );
   const { turn, replayed, ended } = begun;
-  if (!replayed)
-    abortOnLeave(principal, begun.session.id, turn, requestId, (callback) => head.onGone(callback), services);
   const headers = {
     'x-session-id': begun.session.id,
     'x-turn-id': turn.turnId,
