@@ -8,6 +8,7 @@ export async function theAssistant(t: Test, console: Console): Promise<void> {
   await within(t, console, 'the form has sections, and each refusal shows its own', sectionsShown);
   await within(t, console, 'on a phone Save and the trial are in view in every section', onPhone);
   await within(t, console, "whether a model's reasoning is shown is set", setReasoning);
+  await within(t, console, 'a removed pre-chat field leaves the focus in its section', preChat);
   await within(t, console, 'the link is set, and what the server refuses is said at the field', setLink);
   await within(t, console, 'what the link has used is there, and goes on being so', linkInUse);
   await within(t, console, "the widget's line has what was chosen", widgetLine);
@@ -134,6 +135,27 @@ async function setReasoning(t: Test, page: Page, { url, house }: Console): Promi
   await saved;
   t.equal(await stored(), 'shown');
   t.same(await findings(page), []);
+}
+
+async function preChat(t: Test, page: Page, { url, house }: Console): Promise<void> {
+  const { id } = await house.assistant({ name: 'asks first' });
+  await turnTo(page, { url }, url(house.workspaceId, 'assistants', `${id}?section=pre-chat`));
+  await settled(page);
+  const section = page.getByRole('region', { name: 'Pre-chat form' });
+  const add = section.getByRole('button', { name: 'Add a field' });
+  for (const name of ['plan', 'order']) {
+    await add.click();
+    await section.getByLabel('Name', { exact: true }).last().fill(name);
+    await section.getByLabel('Label', { exact: true }).last().fill(`Your ${name}`);
+  }
+  await section.getByRole('button', { name: 'Remove the field plan' }).click();
+  await section.and(page.locator(':focus')).waitFor();
+  await section.getByLabel('Required').check();
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Not saved yet.').waitFor({ state: 'detached' });
+  t.same((await house.console(`/workspaces/${house.workspaceId}/assistants/${id}`)).json.visitor_fields, [
+    { name: 'order', label: 'Your order', type: 'text', required: true },
+  ]);
 }
 
 async function setLink(t: Test, page: Page, { url, house }: Console, complaints: string[]): Promise<void> {

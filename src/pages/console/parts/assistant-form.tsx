@@ -10,6 +10,7 @@ import { DeskForm } from './desk-form.tsx';
 import { Area, Check, Choice, faultOf, Input } from './field.tsx';
 import { IdentityForm, type LinkIdentity } from './identity-form.tsx';
 import { LinkForm, WidgetForm } from './link-form.tsx';
+import { ListField } from './list-field.tsx';
 import type { LinkUse } from './link-use.ts';
 import { isEmbedded, ModelFields } from './model-fields.tsx';
 import { hasVariables, PromptPreview } from './prompt-preview.tsx';
@@ -59,7 +60,7 @@ export function AssistantForm({
   return (
     <>
       {sections.map(([name, words]) => (
-        <section key={name} class="fields" aria-label={words} data-section={name} hidden={name !== shown}>
+        <section key={name} class="fields" tabIndex={-1} aria-label={words} data-section={name} hidden={name !== shown}>
           {content[name]}
         </section>
       ))}
@@ -230,55 +231,45 @@ function Tools(options: Options) {
 }
 
 function PreChat({ draft: { fields }, change, failure }: Options) {
-  const set = (index: number, field: Partial<VisitorField>) =>
-    change({ fields: fields.with(index, { ...fields[index]!, ...field }) });
   return (
     <>
       {fields.length === 0 && (
         <p class="note">No fields. Required fields are collected before the conversation starts.</p>
       )}
-      {fields.map((field, index) => (
-        <div class="visitor" key={index}>
-          <Input
-            label="Name"
-            value={field.name}
-            onValue={(name) => set(index, { name })}
-            required
-            pattern="[A-Za-z][A-Za-z0-9_]{0,63}"
-            path={`visitor_fields.${index}.name`}
-            failure={failure}
-          />
-          <Input label="Label" value={field.label} onValue={(label) => set(index, { label })} />
-          <Choice
-            label="Kind"
-            value={field.type}
-            onValue={(type) => set(index, { type: type as VisitorField['type'] })}
-            choices={[
-              ['text', 'text'],
-              ['email', 'email'],
-              ['number', 'number'],
-              ['boolean', 'yes or no'],
-            ]}
-          />
-          <Check label="Required" checked={field.required} onValue={(required) => set(index, { required })} />
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => change({ fields: fields.toSpliced(index, 1) })}
-            aria-label={`Remove the field ${field.name}`}
-          >
-            Remove
-          </button>
-        </div>
-      ))}
-      <p>
-        <button
-          type="button"
-          onClick={() => change({ fields: [...fields, { name: '', label: '', type: 'text', required: false }] })}
-        >
-          Add a field
-        </button>
-      </p>
+      <ListField<VisitorField>
+        rows={fields}
+        change={(all) => change({ fields: all })}
+        add="Add a field"
+        added={{ name: '', label: '', type: 'text', required: false }}
+      >
+        {(field, index, { set, remove }) => (
+          <div class="visitor">
+            <Input
+              label="Name"
+              value={field.name}
+              onValue={(name) => set({ name })}
+              required
+              pattern="[A-Za-z][A-Za-z0-9_]{0,63}"
+              path={`visitor_fields.${index}.name`}
+              failure={failure}
+            />
+            <Input label="Label" value={field.label} onValue={(label) => set({ label })} />
+            <Choice
+              label="Kind"
+              value={field.type}
+              onValue={(type) => set({ type: type as VisitorField['type'] })}
+              choices={[
+                ['text', 'text'],
+                ['email', 'email'],
+                ['number', 'number'],
+                ['boolean', 'yes or no'],
+              ]}
+            />
+            <Check label="Required" checked={field.required} onValue={(required) => set({ required })} />
+            {remove(`the field ${field.name}`)}
+          </div>
+        )}
+      </ListField>
     </>
   );
 }

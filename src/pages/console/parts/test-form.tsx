@@ -1,8 +1,8 @@
 /** The fields of a test: its messages, what each is expected to lead to, and what functions return. */
-import { useRef } from 'preact/hooks';
 import type { ApiFailure } from '../api.ts';
 import type { Assistant } from '../types.ts';
 import { Area, Choice, Input } from './field.tsx';
+import { ListField } from './list-field.tsx';
 import {
   emptyExpectation,
   emptyStep,
@@ -80,17 +80,11 @@ interface StepsOptions {
   readonly failure: ApiFailure | null;
 }
 
-function Steps({ steps, change, failure }: StepsOptions) {
-  const place = useRef<HTMLDivElement>(null);
-  // The button that was pressed is gone after the change.
-  const rearrange = (after: readonly StepDraft[]) => {
-    change(after);
-    place.current?.focus();
-  };
-  return (
-    <div class="fields" ref={place} tabIndex={-1} role="group" aria-label="Messages">
-      {steps.map((step, index) => (
-        <fieldset key={index}>
+const Steps = ({ steps, change, failure }: StepsOptions) => (
+  <div class="fields" tabIndex={-1} role="group" aria-label="Messages">
+    <ListField rows={steps} change={change} add="Add a message" added={emptyStep}>
+      {(step, index, { set, remove, moveUp }) => (
+        <fieldset>
           <legend>Message {index + 1}</legend>
           <Area
             label={index === 0 ? 'The visitor writes' : 'Then the visitor writes'}
@@ -98,47 +92,19 @@ function Steps({ steps, change, failure }: StepsOptions) {
             rows={2}
             required
             value={step.message}
-            onValue={(message) => change(steps.with(index, { ...step, message }))}
+            onValue={(message) => set({ message })}
             failure={failure}
           />
-          <Expectations
-            step={step}
-            index={index}
-            change={(expectations) => change(steps.with(index, { ...step, expectations }))}
-            failure={failure}
-          />
+          <Expectations step={step} index={index} change={(expectations) => set({ expectations })} failure={failure} />
           <p class="acts">
-            {index > 0 && (
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Move up message ${index + 1}`}
-                onClick={() => rearrange(steps.with(index - 1, step).with(index, steps[index - 1]!))}
-              >
-                Move up
-              </button>
-            )}
-            {steps.length > 1 && (
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Remove message ${index + 1}`}
-                onClick={() => rearrange(steps.toSpliced(index, 1))}
-              >
-                Remove message
-              </button>
-            )}
+            {moveUp(`message ${index + 1}`)}
+            {steps.length > 1 && remove(`message ${index + 1}`, 'Remove message')}
           </p>
         </fieldset>
-      ))}
-      <p>
-        <button type="button" onClick={() => change([...steps, emptyStep])}>
-          Add a message
-        </button>
-      </p>
-    </div>
-  );
-}
+      )}
+    </ListField>
+  </div>
+);
 
 interface ExpectationsOptions {
   readonly step: StepDraft;
@@ -149,15 +115,13 @@ interface ExpectationsOptions {
 }
 
 function Expectations({ step, index, change, failure }: ExpectationsOptions) {
-  const place = useRef<HTMLDivElement>(null);
   const { expectations } = step;
   return (
-    <div class="fields" ref={place} tabIndex={-1} role="group" aria-label={`Expectations of message ${index + 1}`}>
+    <div class="fields" tabIndex={-1} role="group" aria-label={`Expectations of message ${index + 1}`}>
       {expectations.length === 0 && <p class="note">Expected: the turn completes.</p>}
-      {expectations.map((one, at) => {
-        const set = (fields: Partial<ExpectationDraft>) => change(expectations.with(at, { ...one, ...fields }));
-        return (
-          <div class="expectation" key={at}>
+      <ListField rows={expectations} change={change} add="Add an expectation" added={emptyExpectation}>
+        {(one, at, { set, remove }) => (
+          <div class="expectation">
             <Choice
               label="Expected"
               value={one.kind}
@@ -165,26 +129,11 @@ function Expectations({ step, index, change, failure }: ExpectationsOptions) {
               onValue={(kind) => set({ kind: kind as ExpectationKind, text: firstText(kind), args: [] })}
             />
             <Value of={one} set={set} path={expectationPath(index, step, at)} failure={failure} />
-            <button
-              type="button"
-              class="quiet"
-              aria-label={`Remove expectation ${at + 1} of message ${index + 1}`}
-              onClick={() => {
-                change(expectations.toSpliced(at, 1));
-                place.current?.focus();
-              }}
-            >
-              Remove
-            </button>
+            {remove(`expectation ${at + 1} of message ${index + 1}`)}
             {one.kind === 'calls' && <Arguments of={one} set={set} path={expectationPath(index, step, at)} />}
           </div>
-        );
-      })}
-      <p>
-        <button type="button" onClick={() => change([...expectations, emptyExpectation])}>
-          Add an expectation
-        </button>
-      </p>
+        )}
+      </ListField>
     </div>
   );
 }
@@ -248,7 +197,7 @@ function Value({ of: { kind, text }, set, path, failure }: ValueOptions) {
 /** The arguments of a call that must be equal. */
 function Arguments({ of: { args, text }, set, path }: Omit<ValueOptions, 'failure'>) {
   return (
-    <div class="fields arguments" role="group" aria-label={`Arguments of ${text || 'the call'}`}>
+    <div class="fields arguments" tabIndex={-1} role="group" aria-label={`Arguments of ${text || 'the call'}`}>
       <TextRows
         all={args}
         change={(all) => set({ args: all })}
@@ -274,9 +223,9 @@ interface TextRowsOptions {
 
 /** Rows of a name and a text each. */
 const TextRows = ({ all, change, path, names, one }: TextRowsOptions) => (
-  <>
-    {all.map((row, index) => (
-      <div class="named" key={index}>
+  <ListField rows={all} change={change} add={`Add ${one}`} added={{ name: '', text: '' }} quiet={all.length === 0}>
+    {(row, index, { set, remove }) => (
+      <div class="named">
         <Input
           label={names[0]}
           path={`${path}.${index}.name`}
@@ -284,35 +233,19 @@ const TextRows = ({ all, change, path, names, one }: TextRowsOptions) => (
           spellcheck={false}
           autocomplete="off"
           value={row.name}
-          onValue={(name) => change(all.with(index, { ...row, name }))}
+          onValue={(name) => set({ name })}
         />
         <Input
           label={names[1]}
           path={`${path}.${index}.value`}
           autocomplete="off"
           value={row.text}
-          onValue={(text) => change(all.with(index, { ...row, text }))}
+          onValue={(text) => set({ text })}
         />
-        <button
-          type="button"
-          class="quiet"
-          aria-label={`Remove ${row.name || `${names[0]} ${index + 1}`}`}
-          onClick={() => change(all.toSpliced(index, 1))}
-        >
-          Remove
-        </button>
+        {remove(row.name || `${names[0]} ${index + 1}`)}
       </div>
-    ))}
-    <p>
-      <button
-        type="button"
-        class={all.length === 0 ? 'quiet' : undefined}
-        onClick={() => change([...all, { name: '', text: '' }])}
-      >
-        Add {one}
-      </button>
-    </p>
-  </>
+    )}
+  </ListField>
 );
 
 interface NamedOptions extends Omit<TextRowsOptions, 'names'> {
@@ -328,7 +261,7 @@ const faultBelow = (failure: ApiFailure | null, path: string): string | null =>
 function NamedTexts({ legend, note, failure, ...rows }: NamedOptions) {
   const fault = faultBelow(failure, rows.path);
   return (
-    <fieldset>
+    <fieldset tabIndex={-1}>
       <legend>{legend}</legend>
       <p class="note">{note}</p>
       <TextRows {...rows} names={['Name', 'Value']} />
@@ -354,7 +287,7 @@ function Visitor({
   const others = visitor.filter((one) => !isField(one));
   const fault = faultBelow(failure, 'visitor');
   return (
-    <fieldset>
+    <fieldset tabIndex={-1}>
       <legend>Visitor</legend>
       <p class="note">
         {fields.length === 0 ? 'The assistant’s pre-chat form has no fields.' : 'As the pre-chat form would have it.'}
@@ -404,71 +337,53 @@ interface ResultsOptions {
 }
 
 /** The results that functions return, since no tool is called in a run. */
-function Results({ results, change, failure }: ResultsOptions) {
-  const place = useRef<HTMLFieldSetElement>(null);
-  const fault = faultBelow(failure, 'tool_results');
-  return (
-    <fieldset ref={place} tabIndex={-1}>
-      <legend>Results of functions</legend>
-      <p class="note">
-        No tool is called in a test. A call of a function gets its next result, and the last one again after that.
-        Without a result the call fails.
-      </p>
-      {results.map((one, index) => {
-        const set = (fields: Partial<ResultDraft>) => change(results.with(index, { ...one, ...fields }));
-        return (
-          <div class="outcome" key={index}>
-            <Input
-              label="Function"
-              path={`results.${index}.name`}
-              list={functionsList}
-              required
-              maxLength={64}
-              spellcheck={false}
-              autocomplete="off"
-              value={one.name}
-              onValue={(name) => set({ name })}
-            />
-            <Choice
-              label="Call"
-              value={one.status}
-              onValue={(status) => set({ status })}
-              choices={[
-                ['completed', 'succeeds'],
-                ['failed', 'fails'],
-              ]}
-            />
-            <button
-              type="button"
-              class="quiet"
-              aria-label={`Remove result ${index + 1}`}
-              onClick={() => {
-                change(results.toSpliced(index, 1));
-                place.current?.focus();
-              }}
-            >
-              Remove
-            </button>
-            <Area
-              label={one.status === 'failed' ? 'Reason, as the tool gives it' : 'Output, as the tool returns it'}
-              path={`results.${index}.output`}
-              rows={2}
-              code
-              value={one.output}
-              onValue={(output) => set({ output })}
-            />
-          </div>
-        );
-      })}
-      {fault !== null && <small class="fault">{fault}</small>}
-      <p>
-        <button
-          type="button"
-          onClick={() => change([...results, { name: results.at(-1)?.name ?? '', status: 'completed', output: '' }])}
-        >
-          Add a result
-        </button>
-      </p>
-    </fieldset>
-  );
-}
+const Results = ({ results, change, failure }: ResultsOptions) => (
+  <fieldset tabIndex={-1}>
+    <legend>Results of functions</legend>
+    <p class="note">
+      No tool is called in a test. A call of a function gets its next result, and the last one again after that. Without
+      a result the call fails.
+    </p>
+    <ListField
+      rows={results}
+      change={change}
+      add="Add a result"
+      added={{ name: results.at(-1)?.name ?? '', status: 'completed', output: '' }}
+      fault={faultBelow(failure, 'tool_results')}
+    >
+      {(one, index, { set, remove }) => (
+        <div class="outcome">
+          <Input
+            label="Function"
+            path={`results.${index}.name`}
+            list={functionsList}
+            required
+            maxLength={64}
+            spellcheck={false}
+            autocomplete="off"
+            value={one.name}
+            onValue={(name) => set({ name })}
+          />
+          <Choice
+            label="Call"
+            value={one.status}
+            onValue={(status) => set({ status })}
+            choices={[
+              ['completed', 'succeeds'],
+              ['failed', 'fails'],
+            ]}
+          />
+          {remove(`result ${index + 1}`)}
+          <Area
+            label={one.status === 'failed' ? 'Reason, as the tool gives it' : 'Output, as the tool returns it'}
+            path={`results.${index}.output`}
+            rows={2}
+            code
+            value={one.output}
+            onValue={(output) => set({ output })}
+          />
+        </div>
+      )}
+    </ListField>
+  </fieldset>
+);

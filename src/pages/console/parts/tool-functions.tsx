@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask, type ApiFailure } from '../api.ts';
 import type { Tool } from '../types.ts';
 import { Area, Check, Choice, Input } from './field.tsx';
+import { ListField, type RowActs } from './list-field.tsx';
 import { FormEnd, useSubmit } from './submit.tsx';
 import { MomentText } from './time.tsx';
 import {
@@ -31,11 +32,9 @@ export function ToolFunctions({ tool, path, stored }: Options) {
     stored(await ask<Tool>(path, { method: 'PATCH', body: { functions: bodies } })),
   );
   const dirty = draft !== null && JSON.stringify(draft) !== JSON.stringify(saved);
-  const set = (index: number, fields: Partial<FunctionDraft>) =>
-    setDraft(drafts.with(index, { ...drafts[index]!, ...fields }));
   const isMcp = tool.kind === 'mcp';
   return (
-    <section class="section" aria-label="Functions">
+    <section class="section" aria-label="Functions" tabIndex={-1}>
       <h2>Functions</h2>
       {drafts.length === 0 && (
         <p class="note">
@@ -45,26 +44,19 @@ export function ToolFunctions({ tool, path, stored }: Options) {
         </p>
       )}
       <form class="form" onSubmit={sending.submit}>
-        {drafts.map((one, index) => (
-          <OneFunction
-            key={index}
-            of={one}
-            index={index}
-            fixed={isMcp}
-            isNew={index >= saved.length}
-            refused={refusedOf(tool, one)}
-            failure={sending.failure}
-            set={(fields) => set(index, fields)}
-            remove={() => setDraft(drafts.toSpliced(index, 1))}
-          />
-        ))}
-        {!isMcp && (
-          <p>
-            <button type="button" onClick={() => setDraft([...drafts, emptyFunction])}>
-              Add a function
-            </button>
-          </p>
-        )}
+        <ListField rows={drafts} change={setDraft} add={isMcp ? null : 'Add a function'} added={emptyFunction}>
+          {(one, index, acts) => (
+            <OneFunction
+              of={one}
+              index={index}
+              fixed={isMcp}
+              isNew={index >= saved.length}
+              refused={refusedOf(tool, one)}
+              failure={sending.failure}
+              acts={acts}
+            />
+          )}
+        </ListField>
         {dirty && (
           <FormEnd sending={sending} act="Save functions" cancel={() => setDraft(null)} disabled={bodies === null} />
         )}
@@ -87,11 +79,10 @@ interface OneOptions {
   /** The provider that refuses its definition as it is saved; null where none does. */
   readonly refused: Quarantine | null;
   readonly failure: ApiFailure | null;
-  readonly set: (fields: Partial<FunctionDraft>) => void;
-  readonly remove: () => void;
+  readonly acts: RowActs<FunctionDraft>;
 }
 
-function OneFunction({ of, index, fixed, isNew, refused, failure, set, remove }: OneOptions) {
+function OneFunction({ of, index, fixed, isNew, refused, failure, acts: { set, remove } }: OneOptions) {
   const details = useRef<HTMLDetailsElement>(null);
   // A field that the server refused is seen.
   useEffect(
@@ -178,13 +169,7 @@ function OneFunction({ of, index, fixed, isNew, refused, failure, set, remove }:
               choices={[['', 'As the tool says'], ...shows]}
             />
           </div>
-          {!fixed && (
-            <p>
-              <button type="button" class="quiet" onClick={remove} aria-label={`Remove the function ${named}`}>
-                Remove
-              </button>
-            </p>
-          )}
+          {!fixed && <p>{remove(`the function ${named}`)}</p>}
         </div>
       </details>
     </article>
