@@ -11,7 +11,7 @@ import { isNestedWithin, type Json } from '../../src/base/json.ts';
 import { codePoints, indexAfter, textBehind, WholePoints } from '../../src/base/text.ts';
 import { literalTemplate, parseTemplate } from '../../src/base/variables.ts';
 import { CallMessages, queryObject, RealtimeEvents, shape, StartMessage } from '../../src/wire/wire.ts';
-import { lastSentenceOf } from '../../src/conversation/call/reply.ts';
+import { lastSentenceOf } from '../../src/conversation/call/transcript.ts';
 import { idempotencyOf } from '../../src/conversation/idempotency.ts';
 import { placedItems, readInput } from '../../src/http/openai/items.ts';
 import { readMessages } from '../../src/http/openai/messages.ts';

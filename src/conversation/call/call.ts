@@ -153,7 +153,7 @@ export class Call implements SpeechPort, ReplyPort {
 
   played(messageId: string, samples: number): void {
     this.send({ type: 'report', at: this.now });
-    this.#finisher.replies.get(messageId)?.report(samples);
+    this.#finisher.replies.get(messageId)?.playout.report(samples);
   }
 
   /** Takes the position at which the client cut a reply, never beyond the estimate; false for a settled reply. */

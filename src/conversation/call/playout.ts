@@ -2,15 +2,20 @@
  * Sends one reply to the listener of a call: stores its text just before its audio, and sends no more audio than the
  * listener may have ahead.
  */
-import type { ReplyContext } from '../../../machines/reply.ts';
+import type { Basis, ReplyContext } from '../../../machines/reply.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
+import { limits } from '../../base/limits.ts';
 import type { StreamingSynthesis } from '../../providers/voice/streaming-synthesis.ts';
+import type { HeardVoice } from '../../store/store.ts';
 import { PlaybackPosition } from './position.ts';
+import type { ReplyTranscript } from './transcript.ts';
 
 /** Milliseconds between checks whether the listener has room for more audio. */
 const callStepMs = 20;
 /** Milliseconds between estimates of the position that the listener has reached. */
 const callLookMs = 100;
+/** Milliseconds after a report in which a cut waits for a newer one. */
+const callAnswerMs = 100;
 
 /** State of the reply's machine, which decides whether audio is sent. */
 export interface PlayedReply {
@@ -19,22 +24,26 @@ export interface PlayedReply {
   readonly context: Pick<ReplyContext, 'ready' | 'sent' | 'played'>;
 }
 
+/** Position of the listener, in code points of the text and in samples, and its source. */
+export interface HeardAudio {
+  readonly points: number;
+  readonly samples: number;
+  readonly heard: HeardVoice['heard'];
+}
+
 /** Progress of the audio, an event of the reply's machine. */
 export type PlayoutEvent = 'ready' | 'sent' | 'played';
 
 export interface ReplyPlayoutOptions {
   readonly reply: PlayedReply;
   readonly narration: StreamingSynthesis;
+  readonly transcript: ReplyTranscript;
   readonly clock: Clock;
   /** Hertz of the output. */
   readonly rate: number;
   readonly aheadMs: number;
   /** Whether the client reports what it plays in this call: then its reports are waited for. */
   reports(): boolean;
-  /**
-   * Stores the reply's text up to this code point. Returns whether it is stored, at once if it was supplied before.
-   */
-  supply(points: number): boolean | Promise<boolean>;
   /** `first`: no audio of the reply was sent before. */
   send(frame: Uint8Array, first: boolean): void;
   /** Whether the connection has taken what was sent. */
@@ -42,8 +51,6 @@ export interface ReplyPlayoutOptions {
   note(event: PlayoutEvent): void;
   /** Reports whether audio that the client has not played is at hand. */
   due(due: boolean): void;
-  /** Reports the listener's position in the text, whenever it may have moved. */
-  heard(points: number): void;
   /** The store takes no more of the text, so no more is spoken. */
   unstored(): void;
   failed(error: unknown): void;
@@ -60,6 +67,8 @@ export class ReplyPlayout {
   #wake: () => void = () => {};
   #timer: Timer | null = null;
   #poll: Timer | null = null;
+  #answered: () => void = () => {};
+  #unanswered: () => void = () => {};
 
   constructor(options: ReplyPlayoutOptions) {
     this.#options = options;
@@ -93,9 +102,51 @@ export class ReplyPlayout {
 
   /** Takes the client's report of the samples that it has played. */
   report(samples: number): void {
-    if (!this.position.report(samples, this.#now)) return;
-    this.#progress();
-    this.#wake();
+    if (this.position.report(samples, this.#now)) {
+      this.#progress();
+      this.#wake();
+    }
+    this.#answered();
+  }
+
+  /** The client reports no more: a cut that waits for a report uses the estimate. */
+  unreported(): void {
+    this.#unanswered();
+  }
+
+  /** Finds the position of the listener at the end of a reply. */
+  async heardBy(basis: Basis): Promise<HeardAudio> {
+    const { position } = this;
+    const { sent } = position;
+    if (basis === 'sent') return { points: position.begunAt(sent), samples: sent, heard: 'sent' };
+    const estimate = position.estimated(this.#now);
+    const isReported = basis === 'report' || (basis === 'answer' && sent > 0 && (await this.#answer()));
+    const samples = isReported ? (position.reported ?? 0) : estimate;
+    return { points: position.pointsAt(samples), samples, heard: isReported ? 'played' : 'estimated' };
+  }
+
+  /**
+   * Resolves with whether the client reports in time what it has played. A report may have been on its way already, so
+   * the last one counts.
+   */
+  #answer(): Promise<boolean> {
+    const { clock } = this.#options;
+    return new Promise((resolve) => {
+      let isAnswered = false;
+      const end = (): void => {
+        timer.cancel();
+        rest?.cancel();
+        resolve(isAnswered);
+      };
+      let rest: Timer | null = null;
+      const timer = clock.after(limits.callPlayedMs, end);
+      this.#unanswered = end;
+      this.#answered = () => {
+        isAnswered = true;
+        rest?.cancel();
+        rest = clock.after(callAnswerMs, end);
+      };
+    });
   }
 
   /** Makes no more audio; what was sent is still played. */
@@ -154,7 +205,7 @@ export class ReplyPlayout {
     this.#noteReady();
     await this.#begun;
     if (!(await this.#canSend(samples))) return false;
-    if (!(await this.#options.supply(this.position.begunAt(this.position.sent + samples)))) {
+    if (!(await this.#options.transcript.supply(this.position.begunAt(this.position.sent + samples)))) {
       if (this.#isOpen) this.#options.unstored();
       return false;
     }
@@ -203,10 +254,10 @@ export class ReplyPlayout {
   }
 
   #progress(): void {
-    const { reply, heard, note } = this.#options;
+    const { reply, transcript, note } = this.#options;
     if (!this.#isOpen || reply.context.played) return;
     const { played } = this;
-    heard(this.position.pointsAt(played));
+    transcript.follow(this.position.pointsAt(played));
     if (played < this.position.sent) return;
     this.#setDue(false);
     if (reply.context.sent) note('played');

@@ -1,6 +1,6 @@
 /**
- * One reply of a call (contract 18): carries out what its machine decides (`machines/reply.ts`), with its text as the
- * model writes it, its audio (`playout.ts`) and the position of its listener.
+ * One reply of a call (contract 18): carries out what its machine decides (`machines/reply.ts`) with its turn, the words
+ * that it answers, its text (`transcript.ts`) and its audio (`playout.ts`).
  */
 import type { CutBy } from '../../../machines/call.ts';
 import {
@@ -11,23 +11,14 @@ import {
   type ReplyOutcome,
 } from '../../../machines/reply.ts';
 import type { TurnEnding } from '../../../machines/turn.ts';
-import type { Timer } from '../../base/clock.ts';
-import { limits } from '../../base/limits.ts';
-import { codePoints, indexAfter } from '../../base/text.ts';
 import type { ReplyActor } from '../../host/replies.ts';
-import type { SpokenReply } from '../../providers/voice/interruption.ts';
 import type { Words } from '../../providers/voice/pending-transcript.ts';
 import type { StreamingSynthesis, StreamingSynthesisOptions } from '../../providers/voice/streaming-synthesis.ts';
-import type { HeardVoice } from '../../store/store.ts';
 import type { Heard, Speaker } from '../../turn/ports.ts';
 import type { TurnRunner } from '../../turn/runner.ts';
-import { isStopping } from '../../turn/states.ts';
-import { ReplyPlayout } from './playout.ts';
+import { ReplyPlayout, type HeardAudio } from './playout.ts';
 import type { CallPort } from './port.ts';
-import type { CallSettings } from './settings.ts';
-
-/** Milliseconds after a report in which the seal waits for a newer one. */
-const callAnswerMs = 100;
+import { ReplyTranscript } from './transcript.ts';
 
 /** The call as a reply sees it. */
 export interface ReplyPort extends Pick<CallPort, 'services' | 'settings' | 'now' | 'context' | 'send' | 'tell'> {
@@ -52,18 +43,14 @@ export interface ReplyOptions {
 /** Event of the machine without its time. */
 export type Untimed<Event> = Event extends { readonly at: number } ? Omit<Event, 'at'> : never;
 
-/** Pieces of the text that are supplied at once, at most. */
-const suppliedAtOnce = 1_000;
-
-/** Milliseconds within which an echo can repeat a reply. */
-const latelyMs = 5_000;
-
 export class Reply implements Speaker {
   readonly #port: ReplyPort;
   readonly #actor: ReplyActor;
-  readonly #settings: CallSettings;
+  /** Hertz of the output. */
+  readonly #rate: number;
   readonly #narration: StreamingSynthesis;
   readonly playout: ReplyPlayout;
+  readonly transcript: ReplyTranscript;
   #runner: TurnRunner | null = null;
   #messageId = '';
   /** The words that its turn has taken from the person, until they are returned. */
@@ -73,25 +60,17 @@ export class Reply implements Speaker {
   asked = '';
   /** Code points of its sentences whose synthesis has begun. */
   #characters = 0;
-  /** Text that the model has written so far. */
-  #text = '';
+  /** Whether the model has written all of its text. */
   #isWritten = false;
   /** Position of its listener, once it settles. */
   #settled: Promise<Heard> | null = null;
-  #supplied = 0;
-  /** Positions of its listener and of its readers, in code points. */
-  #heard = 0;
-  #released = 0;
-  /** Positions of its listener by time. */
-  readonly #course: { readonly at: number; readonly points: number }[] = [];
-  #answered: () => void = () => {};
-  #unanswered: () => void = () => {};
 
   constructor({ port, actor, narrate }: ReplyOptions) {
     this.#port = port;
     this.#actor = actor;
     const { services, settings } = port;
-    this.#settings = settings;
+    this.#rate = settings.outputSampleRate;
+    this.transcript = new ReplyTranscript(port, settings.readersBehindMs);
     this.#narration = narrate({
       begun: (characters) => void (this.#characters += characters),
       written: () => this.#noteSentence(false),
@@ -99,16 +78,15 @@ export class Reply implements Speaker {
     this.playout = new ReplyPlayout({
       reply: this,
       narration: this.#narration,
+      transcript: this.transcript,
       clock: services.clock,
-      rate: settings.outputSampleRate,
+      rate: this.#rate,
       aheadMs: settings.aheadMs,
       reports: () => port.context.reports,
-      supply: (points) => this.#supply(points),
       send: (frame, first) => port.sendAudio(this, frame, first),
       isFree: () => port.isFree(),
       note: (type) => this.send({ type }),
       due: (due) => this.#noteDue(due),
-      heard: (points) => this.#follow(points),
       unstored: () => this.send({ type: 'ended' }),
       failed: (error) => this.spoil(error),
     });
@@ -232,6 +210,7 @@ export class Reply implements Speaker {
   /** Takes the turn that the store has begun. */
   begun(runner: TurnRunner): ReplyOutcome[] {
     this.#runner = runner;
+    this.transcript.begun(runner);
     this.#messageId = runner.messageId;
     return this.send({ type: 'begun' });
   }
@@ -259,7 +238,7 @@ export class Reply implements Speaker {
   }
 
   text(piece: string): void {
-    this.#text += piece;
+    this.transcript.push(piece);
     this.#narration.push(piece);
   }
 
@@ -296,151 +275,21 @@ export class Reply implements Speaker {
     return this.#settled!;
   }
 
-  /** Takes the client's report of the samples that it has played. */
-  report(samples: number): void {
-    this.playout.report(samples);
-    this.#answered();
-  }
-
-  /** The client reports no more: a cut that waits for a report uses the estimate. */
-  unreported(): void {
-    this.#unanswered();
-  }
-
-  /** All of it was heard, also what the voice leaves out. */
+  /** All of it was heard. */
   #finish(): void {
-    const points = codePoints(this.#text);
-    void this.#supply(points);
-    this.#reach(points);
-    this.#release(points);
-    this.#settled = Promise.resolve(
-      this.#heardAt(points, this.playout.position.sent, this.#port.context.reports ? 'played' : 'estimated', null),
-    );
+    const samples = this.playout.position.sent;
+    const heard = this.#port.context.reports ? 'played' : 'estimated';
+    this.#settled = Promise.resolve(this.#heardAt({ points: this.transcript.finish(), samples, heard }, 'none'));
   }
 
   /** Finds the position of its listener, and lets readers read up to it. */
   #settle(by: CutBy, basis: Basis): void {
-    this.#settled ??= this.#find(basis, by === 'none' ? null : by).then((heard) => {
-      this.#release(heard.points);
-      return heard;
-    });
+    this.#settled ??= this.playout.heardBy(basis).then((heard) => this.#heardAt(heard, by));
   }
 
-  async #find(basis: Basis, cutBy: HeardVoice['cutBy']): Promise<Heard> {
-    const { position } = this.playout;
-    if (basis === 'sent') return this.#heardAt(position.begunAt(position.sent), position.sent, 'sent', cutBy);
-    const estimate = position.estimated(this.#clock.monotonic());
-    if (basis === 'answer' && position.sent > 0 && (await this.#answer()))
-      return this.#heardAt(position.pointsAt(position.reported!), position.reported!, 'played', cutBy);
-    if (basis === 'report')
-      return this.#heardAt(position.pointsAt(position.reported ?? 0), position.reported ?? 0, 'played', cutBy);
-    return this.#heardAt(position.pointsAt(estimate), estimate, 'estimated', cutBy);
+  /** Lets readers read up to a position, and describes it. */
+  #heardAt({ points, samples, heard }: HeardAudio, by: CutBy): Heard {
+    const audioMs = Math.round((samples * 1000) / this.#rate);
+    return { points: this.transcript.release(points), voice: { audioMs, heard, cutBy: by === 'none' ? null : by } };
   }
-
-  get #clock() {
-    return this.#port.services.clock;
-  }
-
-  /**
-   * Resolves with whether the client reports in time what it has played. A report may have been on its way already, so
-   * the last one counts.
-   */
-  #answer(): Promise<boolean> {
-    return new Promise((resolve) => {
-      let isAnswered = false;
-      const end = (): void => {
-        timer.cancel();
-        rest?.cancel();
-        resolve(isAnswered);
-      };
-      let rest: Timer | null = null;
-      const timer = this.#clock.after(limits.callPlayedMs, end);
-      this.#unanswered = end;
-      this.#answered = () => {
-        isAnswered = true;
-        rest?.cancel();
-        rest = this.#clock.after(callAnswerMs, end);
-      };
-    });
-  }
-
-  /** Describes a position, which is never before the position of its readers. */
-  #heardAt(points: number, samples: number, heard: HeardVoice['heard'], cutBy: HeardVoice['cutBy']): Heard {
-    const reached = Math.max(points, this.#released);
-    const audioMs = Math.round((samples * 1000) / this.#settings.outputSampleRate);
-    return { points: reached, voice: { audioMs, heard, cutBy } };
-  }
-
-  /** Describes the reply for the classification of an utterance over it. */
-  spoken(outlasted: boolean): SpokenReply {
-    const since = this.#clock.monotonic() - latelyMs;
-    const before = this.#course.findLast(({ at }) => at < since)?.points ?? 0;
-    return {
-      lately: this.#between(before, this.#heard),
-      lastSentence: lastSentenceOf(this.#between(0, this.#heard)),
-      outlasted,
-    };
-  }
-
-  /** Supplies its text to the log word by word: readers get it in these pieces. */
-  #supply(points: number): boolean | Promise<boolean> {
-    if (points <= this.#supplied) return true;
-    const piece = this.#between(this.#supplied, points);
-    this.#supplied = points;
-    const runner = this.#runner;
-    if (runner === null) return true;
-    const words = piece.match(/\s*\S+|\s+$/gu) ?? [];
-    // Readers get several words at once of a long row of signs that are not spoken.
-    const together = Math.ceil(words.length / suppliedAtOnce);
-    let stored: Promise<boolean> | undefined;
-    for (let at = 0; at < words.length; at += together) stored = runner.supply(words.slice(at, at + together).join(''));
-    return stored === undefined || this.#isKept(stored, runner);
-  }
-
-  /** Resolves with whether the text is stored. A turn that a request stops asks for the position before it ends. */
-  async #isKept(stored: Promise<boolean>, runner: TurnRunner): Promise<boolean> {
-    if (await stored) return true;
-    if (isStopping(runner.machine)) await runner.ended;
-    return false;
-  }
-
-  /** Returns its text from one code point to before another. */
-  #between(from: number, to: number): string {
-    return this.#text.slice(indexAfter(this.#text, from), indexAfter(this.#text, to));
-  }
-
-  /** Notes the position of the listener, which readers follow. Called repeatedly while the reply is played. */
-  #follow(points: number): void {
-    const since = this.#clock.monotonic() - this.#settings.readersBehindMs;
-    this.#reach(points);
-    this.#release(this.#course.findLast(({ at }) => at <= since)?.points ?? 0);
-  }
-
-  #reach(points: number): void {
-    if (points <= this.#heard) return;
-    this.#heard = points;
-    this.#course.push({ at: this.#clock.monotonic(), points });
-  }
-
-  #release(points: number): void {
-    if (points <= this.#released) return;
-    const text = this.#between(this.#released, points);
-    this.#released = points;
-    this.#runner?.release(points);
-    if (text !== '' && this.#runner !== null)
-      this.#port.tell({ type: 'message.delta', message_id: this.#messageId, text });
-  }
-}
-
-const closingMarks = '"\'”’)*_';
-const sentenceMarks = '.!?';
-
-/** The last sentence of a text with the marks that close it, or the beginning of a sentence that has not ended. */
-export function lastSentenceOf(text: string): string {
-  const trimmed = text.trimEnd();
-  let at = trimmed.length;
-  while (at > 0 && closingMarks.includes(trimmed[at - 1]!)) at--;
-  while (at > 0 && sentenceMarks.includes(trimmed[at - 1]!)) at--;
-  while (at > 0 && !sentenceMarks.includes(trimmed[at - 1]!)) at--;
-  return trimmed.slice(at);
 }

@@ -215,7 +215,7 @@ export class SpeechInput {
 
   #replyOf(utterance: number): SpokenReply | null {
     const told = this.#over.get(utterance)?.told ?? null;
-    return told && told.spoken(told !== this.#port.told);
+    return told && told.transcript.spoken(told !== this.#port.told);
   }
 
   #isOver(utterance: number): boolean {

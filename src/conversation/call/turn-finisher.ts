@@ -64,14 +64,14 @@ export class TurnFinisher {
 
   /** Ends waits for reports: the client sends no more. */
   close(): void {
-    for (const reply of this.replies.values()) reply.unreported();
+    for (const reply of this.replies.values()) reply.playout.unreported();
   }
 
   /** Takes the position at which a client says that it cut a reply, never beyond the estimate. */
   truncate(messageId: string, samples: number): boolean {
     const reply = this.replies.get(messageId);
     const { clock } = this.#options.port.services;
-    reply?.report(Math.min(samples, reply.playout.position.estimated(clock.monotonic())));
+    reply?.playout.report(Math.min(samples, reply.playout.position.estimated(clock.monotonic())));
     return reply !== undefined;
   }
 

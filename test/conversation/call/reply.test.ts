@@ -2,7 +2,8 @@
 import t from 'tap';
 import { nobody } from '../../../src/actors/cause.ts';
 import { Inspector } from '../../../src/actors/inspector.ts';
-import { lastSentenceOf, Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
+import { Reply, type ReplyOptions } from '../../../src/conversation/call/reply.ts';
+import { lastSentenceOf } from '../../../src/conversation/call/transcript.ts';
 import { Replies } from '../../../src/host/replies.ts';
 import type { SynthesisEvent } from '../../../src/providers/voice/streaming-synthesis.ts';
 import { planOf } from '../../../src/providers/voice/plan.ts';
@@ -59,7 +60,7 @@ t.test('text is stored as its audio is sent, at most `ahead_ms` before the liste
   const { reply, frames, text: stored } = spoken();
   reply.send({ type: 'begin' });
   for (let played = 0; played <= samples; played += 7) {
-    reply.report(played);
+    reply.playout.report(played);
     await settled();
     const sent = Math.min(samples, Math.floor((reply.playout.position.reported! + aheadMs) / frame) * frame);
     t.equal(frames.at(-1), sent);
@@ -80,7 +81,7 @@ t.test('a reply whose client is lost while a word of it is stored ends with what
   await settled();
   t.same([stored(), frames.at(-1)], ['one two', 200]);
   waits = true;
-  reply.report(140);
+  reply.playout.report(140);
   await settled();
   t.same([stored(), frames.at(-1)], ['one two three', 320], 'the word is on its way to the store');
   reply.send({ type: 'cut', by: 'lost', closing: true });

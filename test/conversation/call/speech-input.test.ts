@@ -31,7 +31,7 @@ function inputOf(call: Partial<SpeechPort>) {
 }
 
 t.test('speech after the end of a turn interrupts its reply before the client knows the turn', async (t) => {
-  const reply = { spoken: () => spoken } as never;
+  const reply = { transcript: { spoken: () => spoken } } as never;
   for (const state of ['thinking', 'held']) {
     const { ear, events } = inputOf({ state, reply });
     ear.voice(1, 0);
@@ -44,7 +44,7 @@ t.test('speech after the end of a turn interrupts its reply before the client kn
   told.ear.voice(1, 0);
   told.ear.heard(1, 'and more', 'counts');
   t.same([told.events, told.ear.replyOf(1)], [['begins', 'voice', 'words'], spoken]);
-  const next = { spoken: () => null } as never;
+  const next = { transcript: { spoken: () => null } } as never;
   const soon = inputOf({ state: 'thinking', reply: next, last: { reply, at: 0 } });
   soon.ear.voice(1, 0);
   soon.ear.voiced(1, 200);
