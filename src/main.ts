@@ -111,7 +111,7 @@ export async function serve(config: Config): Promise<void> {
     () => host.calls.states(),
   );
   const signIns = new SignIns({ store, clock: time, ids, log, operatorToken });
-  host.presentUntilMs = (person) => signIns.presentUntilMs(person.id);
+  host.presentUntilMs = (person) => signIns.open.presentUntilMs(person.id);
   const scrape = new CoalescedQuery(
     clock,
     scrapeBounds,

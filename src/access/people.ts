@@ -7,9 +7,12 @@ import { secondsOf, type Clock } from '../base/clock.ts';
 import { idOf, type Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { mayDo, reaches, type Grant } from '../base/roles.ts';
-import { installation, type AuditEntry, type PersonRecord } from '../store/records.ts';
+import { installation, type AuditEntry, type Person, type PersonRecord } from '../store/records.ts';
 import type { Store, Versioned } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
+
+/** Every holder of the operator token is this one person. */
+export const operatorPerson: Person = { id: 'operator', name: 'operator' };
 
 /** A person as an issuer of OpenID Connect knows them. */
 export interface IdentifiedPerson {

@@ -1,37 +1,24 @@
 /**
- * Sign-ins to the console, and the links that begin them (contract 9). They are records of the store, so that every
- * process knows them; only digests of their secrets are kept. A record that has expired or was made under another
- * operator token is invalid at once. A sign-in is removed when the next person signs in, a link when another is made,
- * at most once a minute.
+ * Sign-ins to the console (contract 9), and the links that begin them (`sign-in-links.ts`). They are records of the
+ * store, so that every process knows them; only digests of their secrets are kept. A record that has expired or was made
+ * under another operator token is invalid at once. An expired sign-in is removed when the next person signs in.
  */
 import { hkdfSync } from 'node:crypto';
 import { secondsOf, type Clock, type Timer } from '../base/clock.ts';
 import type { Ids } from '../base/ids.ts';
 import { digestOf, matchesDigest } from './keys.ts';
-import { evictOldest } from '../base/evict-oldest.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
-import { mayDo, ownerOfAll, reaches, type Grant } from '../base/roles.ts';
-import { grantOfPerson, People, type IdentifiedPerson } from './people.ts';
-import {
-  installation,
-  type AuditEntry,
-  type Person,
-  type PersonRecord,
-  type SignIn,
-  type SignInLink,
-} from '../store/records.ts';
+import { ownerOfAll, type Grant } from '../base/roles.ts';
+import { OpenSignIns } from './open-sign-ins.ts';
+import { grantOfPerson, operatorPerson, People, type IdentifiedPerson } from './people.ts';
+import { newSecret, SignInLinks } from './sign-in-links.ts';
+import { installation, type AuditEntry, type PersonRecord, type SignIn, type SignInLink } from '../store/records.ts';
 import type { Store, Versioned } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 
 /** Seconds by which the stored time of the last use may be late. */
 const signInSeenSeconds = 60;
-/** Seconds between two removals of expired links. */
-export const signInLinkSweepSeconds = 60;
-
-/** Every holder of the operator token is this one person. */
-export const operatorPerson: Person = { id: 'operator', name: 'operator' };
-
 /** The Unix second at which a sign-in ends unless it is used again. */
 export const signInEnd = ({ lastSeenAt, signedInAt }: Pick<SignIn, 'lastSeenAt' | 'signedInAt'>): number =>
   Math.min(lastSeenAt + limits.signInIdleSeconds, signedInAt + limits.signInSecondsMax);
@@ -60,7 +47,6 @@ export interface ShownSignIn extends PersonSignIn {
 }
 
 const cookiePattern = /^([0-9a-z]{26})\.([\w-]{43})$/;
-const secretBytes = 32;
 
 export class SignIns {
   readonly #store: Pick<Store, 'catalog'>;
@@ -74,15 +60,9 @@ export class SignIns {
   /** The last use of sign-ins that the store does not know yet: by id, in Unix seconds. */
   readonly #seen = new Map<string, number>();
   #seeing: Timer | null = null;
-  /** The last use by person, in Unix seconds, and the persons by sign-in: what this process knows, the oldest first. */
-  readonly #heard = new Map<string, number>();
-  readonly #persons = new Map<string, string>();
-  /** The callbacks that run when a sign-in or its grant ends, by its id, each with the grant that it was made under. */
-  readonly #open = new Map<string, Map<() => void, Grant>>();
   readonly people: People;
-  #looking: Timer | null = null;
-  /** The Unix second from which a new link sweeps the expired ones. */
-  #nextSweepAt = 0;
+  readonly links: SignInLinks;
+  readonly open: OpenSignIns;
 
   constructor({
     store,
@@ -103,60 +83,12 @@ export class SignIns {
     this.#log = log;
     this.people = new People(store, clock, ids);
     this.#operator = derived(operatorToken, 'sign-ins', 16);
+    this.links = new SignInLinks({ store, clock, ids, people: this.people, operator: this.#operator });
+    this.open = new OpenSignIns(clock, log, async (id) => {
+      const live = await this.#readLive(id);
+      return live && grantOf(live.person);
+    });
     this.cookieName = `__Host-parley-${derived(operatorToken, 'cookie', 4)}`;
-  }
-
-  /** Makes a link for a person of this name: its token, and the Unix second at which it ends. */
-  async makeLink(
-    name: string,
-    grant: Grant = ownerOfAll,
-    madeBy: string = operatorPerson.id,
-    audit?: (id: string) => AuditEntry,
-  ): Promise<{ readonly token: string; readonly expiresAt: number }> {
-    const now = this.#now();
-    await this.#sweepLinks(now);
-    const token = this.#secret();
-    const expiresAt = now + limits.signInLinkSeconds;
-    const id = linkId(token);
-    const link: SignInLink = {
-      id,
-      workspaceId: installation,
-      operator: this.#operator,
-      name,
-      grant,
-      ...(madeBy !== operatorPerson.id && { madeBy }),
-      expiresAt,
-    };
-    await this.#store.catalog.create('sign_in_link', link, undefined, audit?.(id));
-    return { token, expiresAt };
-  }
-
-  /** Removes expired links. A sweep reads every link, so a new link begins one only at intervals. */
-  async #sweepLinks(now: number): Promise<void> {
-    if (now < this.#nextSweepAt) return;
-    this.#nextSweepAt = now + signInLinkSweepSeconds;
-    for await (const link of recordsOf(this.#store.catalog, 'sign_in_link', installation))
-      if (link.expiresAt <= now) await this.#remove('sign_in_link', link.id);
-  }
-
-  /**
-   * Consumes a link and returns it; null if it does not exist. If several processes consume it at once, one gets it.
-   */
-  async takeLink(token: string): Promise<SignInLink | null> {
-    const stored = await this.#store.catalog.read('sign_in_link', installation, linkId(token));
-    if (stored === null || !(await this.#remove('sign_in_link', stored.record.id))) return null;
-    const { operator, expiresAt } = stored.record;
-    const isLive = operator === this.#operator && this.#now() < expiresAt;
-    return isLive && (await this.#mayInvite(stored.record)) ? stored.record : null;
-  }
-
-  /** Whether the person who made a link could still make it. */
-  async #mayInvite({ madeBy, grant = ownerOfAll }: SignInLink): Promise<boolean> {
-    if (madeBy === undefined) return true;
-    const maker = await this.people.find(madeBy);
-    if (maker === null || maker.blocked) return false;
-    const granted = grantOfPerson(maker);
-    return mayDo(granted, 'people.write') && reaches(granted, grant.workspaceId);
   }
 
   /** Signs a person in: the person of a link, or without a link the operator. */
@@ -186,7 +118,7 @@ export class SignIns {
     audit?: SignInAudit,
   ): Promise<BegunSignIn> {
     const now = this.#now();
-    const secret = this.#secret();
+    const secret = newSecret(this.#ids);
     const id = this.#ids.make('sin');
     const signIn: SignIn = {
       id,
@@ -212,32 +144,12 @@ export class SignIns {
     const { signIn: stored, person } = live;
     const now = this.#now();
     this.#see(stored.id, now);
-    this.#note(stored, now);
+    this.open.note(stored, now);
     return {
       signIn: { ...stored, lastSeenAt: now },
       person,
       renew: now - stored.lastSeenAt >= signInSeenSeconds,
     };
-  }
-
-  /**
-   * Milliseconds since the epoch until which a person counts as present, as far as this process knows: a while after the
-   * last request, and while something is open for a sign-in. The operator is always present.
-   */
-  presentUntilMs(personId: string): number {
-    if (personId === operatorPerson.id) return Number.MAX_SAFE_INTEGER;
-    const isOpen = [...this.#open.keys()].some((id) => this.#persons.get(id) === personId);
-    const heardAt = isOpen ? this.#now() : this.#heard.get(personId);
-    return heardAt === undefined ? 0 : heardAt * 1000 + limits.deskPresenceMs;
-  }
-
-  #note({ id, person }: SignIn, now: number): void {
-    this.#heard.delete(person.id);
-    this.#heard.set(person.id, now);
-    this.#persons.delete(id);
-    this.#persons.set(id, person.id);
-    evictOldest(this.#heard, limits.signInsMax);
-    evictOldest(this.#persons, limits.signInsMax);
   }
 
   /** Returns all valid sign-ins, the latest first. */
@@ -279,7 +191,7 @@ export class SignIns {
       id,
       live === null ? undefined : audit?.(live.signIn, grantOf(live.person)),
     );
-    this.#close(id);
+    this.open.close(id);
     return was && removed;
   }
 
@@ -297,59 +209,12 @@ export class SignIns {
     }
   }
 
-  /**
-   * Calls back once when the sign-in ends or its person's grant is another, in any process, within a second or so;
-   * returns a function that stops it. The store is polled only while something waits.
-   */
-  whenOver(id: string, grant: Grant, over: () => void): () => void {
-    const waiting = this.#open.get(id) ?? new Map<() => void, Grant>();
-    this.#open.set(id, waiting.set(over, grant));
-    this.#looking ??= this.#clock.after(limits.catalogFreshMs, () => void this.#look());
-    return () => {
-      waiting.delete(over);
-      if (waiting.size === 0 && this.#open.get(id) === waiting) this.#open.delete(id);
-    };
-  }
-
   /** Stores the times of last use, and stops looking sign-ins up. */
   async close(): Promise<void> {
-    this.#open.clear();
-    this.#looking?.cancel();
+    this.open.stop();
     this.#seeing?.cancel();
     await this.#writeSeen();
     this.#seeing?.cancel();
-  }
-
-  async #look(): Promise<void> {
-    for (const id of [...this.#open.keys()]) {
-      try {
-        const live = await this.#readLive(id);
-        if (live === null) this.#close(id);
-        else this.#closeOthers(id, grantOf(live.person));
-      } catch (error) {
-        // The store is away: open sockets stay until the store reports that their sign-in has ended.
-        this.#log.warn({ err: error }, 'Sign-ins with open sockets could not be read. Their sockets stay open.');
-        break;
-      }
-    }
-    this.#looking = this.#open.size === 0 ? null : this.#clock.after(limits.catalogFreshMs, () => void this.#look());
-  }
-
-  #close(id: string): void {
-    const waiting = this.#open.get(id);
-    this.#open.delete(id);
-    for (const over of waiting?.keys() ?? []) over();
-  }
-
-  /** Calls back those that began under another grant. */
-  #closeOthers(id: string, { role, workspaceId }: Grant): void {
-    const waiting = this.#open.get(id);
-    for (const [over, grant] of [...(waiting ?? [])]) {
-      if (grant.role === role && grant.workspaceId === workspaceId) continue;
-      waiting!.delete(over);
-      over();
-    }
-    if (waiting?.size === 0) this.#open.delete(id);
   }
 
   async #readLive(id: string): Promise<PersonSignIn | null> {
@@ -416,10 +281,6 @@ export class SignIns {
     return this.#store.catalog.remove(kind, installation, id, audit);
   }
 
-  #secret(): string {
-    return Buffer.from(this.#ids.bytes(secretBytes)).toString('base64url');
-  }
-
   #now(): number {
     return secondsOf(this.#clock.now());
   }
@@ -443,8 +304,6 @@ function personOf(signIn: SignIn, stored: PersonRecord | null): PersonRecord | n
     lastSeenAt: signIn.lastSeenAt,
   };
 }
-
-const linkId = (token: string): string => Buffer.from(digestOf(token)).toString('base64url');
 
 /** Returns a value derived from the operator token for one purpose; it does not reveal the token. */
 const derived = (operatorToken: string, purpose: string, bytes: number): string =>

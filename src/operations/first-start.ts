@@ -12,7 +12,7 @@ import { secondsOf } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { limits } from '../base/limits.ts';
 import type { Services } from '../conversation/services.ts';
-import { operatorPerson } from '../access/sign-ins.ts';
+import { operatorPerson } from '../access/people.ts';
 import type { Workspace } from '../store/store.ts';
 
 /** The address that the command uses without a flag. */
@@ -83,7 +83,7 @@ function placeOfToken({ store, operatorToken }: Config): string {
 /** A link to sign in with, at every start. */
 async function signInLines(services: Services, url: string): Promise<string[]> {
   const { signIns, config } = services;
-  const { token } = await signIns.makeLink(operatorPerson.name);
+  const { token } = await signIns.links.make(operatorPerson.name);
   const origin = config.consoleOrigins[0] ?? config.publicUrl ?? browsable(url);
   return [
     `  Console         ${signInUrl(origin, token)}`,

@@ -8,7 +8,8 @@ import { ownerOfAll } from '../../src/base/roles.ts';
 import { installation } from '../../src/store/records.ts';
 import { memoryStore } from '../../src/store/memory.ts';
 import type { Store } from '../../src/store/store.ts';
-import { signInEnd, SignIns, signInLinkSweepSeconds } from '../../src/access/sign-ins.ts';
+import { signInLinkSweepSeconds } from '../../src/access/sign-in-links.ts';
+import { signInEnd, SignIns } from '../../src/access/sign-ins.ts';
 import { SignInThrottle } from '../../src/access/throttle.ts';
 import { ManualClock } from '../providers/model/provider.ts';
 
@@ -149,27 +150,29 @@ t.test('a cookie is valid only as a whole', async (t) => {
 
 t.test('a link is valid once, for ten minutes, and in one process', async (t) => {
   const scene = await open(t);
-  const { token, expiresAt } = await scene.signIns.makeLink('Ada');
+  const { token, expiresAt } = await scene.signIns.links.make('Ada');
   t.equal(expiresAt, secondsOf(scene.clock.now()) + 600);
   const rows = JSON.stringify(
     await scene.store.catalog.list('sign_in_link', installation, { limit: 10, after: null, order: 'asc' }),
   );
   t.notOk(rows.includes(token), 'the store does not have the token');
   const other = scene.other();
-  const taken = await Promise.all([1, 2, 3, 4].flatMap(() => [scene.signIns.takeLink(token), other.takeLink(token)]));
+  const taken = await Promise.all(
+    [1, 2, 3, 4].flatMap(() => [scene.signIns.links.take(token), other.links.take(token)]),
+  );
   t.same(
     taken.filter((link) => link !== null).map((link) => link.name),
     ['Ada'],
   );
-  const late = await scene.signIns.makeLink('Bob');
+  const late = await scene.signIns.links.make('Bob');
   await pass(scene, 599_000);
-  const last = await scene.signIns.makeLink('Cy');
+  const last = await scene.signIns.links.make('Cy');
   await pass(scene, 1000);
-  t.equal(await scene.signIns.takeLink(late.token), null, 'past its time');
-  t.equal((await scene.signIns.takeLink(last.token))?.name, 'Cy');
-  await scene.signIns.makeLink('Di');
+  t.equal(await scene.signIns.links.take(late.token), null, 'past its time');
+  t.equal((await scene.signIns.links.take(last.token))?.name, 'Cy');
+  await scene.signIns.links.make('Di');
   await pass(scene, 600_000);
-  await scene.signIns.makeLink('Ed');
+  await scene.signIns.links.make('Ed');
   t.equal(
     (await scene.store.catalog.list('sign_in_link', installation, { limit: 10, after: null, order: 'asc' })).items
       .length,
@@ -187,27 +190,27 @@ t.test('expired links are swept at intervals, not at each new link', async (t) =
     pages++;
     return list(...args);
   };
-  for (let link = 0; link < 500; link++) await scene.signIns.makeLink(`Person ${link}`);
+  for (let link = 0; link < 500; link++) await scene.signIns.links.make(`Person ${link}`);
   t.equal(pages, 1);
   await pass(scene, signInLinkSweepSeconds * 1000);
-  await scene.signIns.makeLink('Ada');
+  await scene.signIns.links.make('Ada');
   t.ok(pages > 1);
 });
 
 t.test('a new operator token ends all sign-ins and links, for good', async (t) => {
   const scene = await open(t);
   const { cookie, signIn } = await scene.signIns.begin(null, from);
-  const { token } = await scene.signIns.makeLink('Ada');
+  const { token } = await scene.signIns.links.make('Ada');
   const later = scene.other('another-operator-token-of-the-tests');
   t.not(later.cookieName, scene.signIns.cookieName);
   t.equal(await later.use(cookie), null);
   t.same(await later.list(), []);
   t.equal(await later.end(signIn.id), false);
-  t.equal(await later.takeLink((await scene.signIns.makeLink('Bob')).token), null);
+  t.equal(await later.links.take((await scene.signIns.links.make('Bob')).token), null);
   const { cookie: own } = await later.begin(null, from);
   t.equal(await scene.signIns.use(own), null, 'nor does the old one know what began under the new');
   await later.endThoseBefore();
-  t.equal(await scene.signIns.takeLink(token), null);
+  t.equal(await scene.signIns.links.take(token), null);
   t.equal(await scene.signIns.use(cookie), null, 'also once the old token is back');
   t.ok(await later.use(own));
 });
@@ -245,7 +248,7 @@ t.test('open connections end with their sign-in, and the store is polled only wh
   const over: string[] = [];
   const begin = async (name: string) => {
     const begun = await scene.signIns.begin({ name }, from);
-    return { ...begun, stop: scene.signIns.whenOver(begun.signIn.id, ownerOfAll, () => over.push(name)) };
+    return { ...begun, stop: scene.signIns.open.whenOver(begun.signIn.id, ownerOfAll, () => over.push(name)) };
   };
   const [here, elsewhere, late, left] = [
     await begin('here'),

@@ -1,6 +1,5 @@
 /** The people who sign in to the console, and their roles (contract 22). */
-import { mayWorkDesk } from '../../access/people.ts';
-import { operatorPerson } from '../../access/sign-ins.ts';
+import { mayWorkDesk, operatorPerson } from '../../access/people.ts';
 import { Failure } from '../../base/errors.ts';
 import { ownerOfAll, reaches, type Grant } from '../../base/roles.ts';
 import { listOfAll, type PageFields } from '../handlers/lists.ts';

@@ -65,7 +65,7 @@ async function findSignInLink(
   { operatorToken, signIns }: Services,
 ): Promise<SignInLink | null | undefined> {
   if (sameSecret(token, operatorToken)) return null;
-  return (await signIns.takeLink(token)) ?? undefined;
+  return (await signIns.links.take(token)) ?? undefined;
 }
 
 export async function signOut(request: ConsoleRequest<unknown, SignOutBody>): Promise<Reply> {
@@ -132,7 +132,7 @@ export async function createSignInLink(request: ConsoleRequest<unknown, CreateSi
   const { config, signIns } = services;
   const { role = 'owner', workspace_id: workspaceId = caller.grant.workspaceId } = body;
   await checkGrantable(caller.grant, workspaceId, services);
-  const { token, expiresAt } = await signIns.makeLink(body.name, { role, workspaceId }, caller.by.id, (id) =>
+  const { token, expiresAt } = await signIns.links.make(body.name, { role, workspaceId }, caller.by.id, (id) =>
     auditEntry(actorOf(request), installation, {
       action: 'create',
       objectType: 'sign_in_link',
@@ -166,7 +166,7 @@ export function whileSignedIn(
   return {
     opened(socket) {
       listener.opened(socket);
-      stop = signIns.whenOver(signIn.id, grant, () => socket.close(1008));
+      stop = signIns.open.whenOver(signIn.id, grant, () => socket.close(1008));
     },
     message: (data) => listener.message(data),
     tooLarge: () => listener.tooLarge?.() ?? false,

@@ -243,7 +243,8 @@ class RecordedOutlet implements Outlet {
   watchSignIn(): void {
     const { caller } = this.#course;
     if (this.#recorded || caller?.kind !== 'operator' || caller.signIn === null) return;
-    this.#unwatch = this.#services.signIns?.whenOver(caller.signIn.id, caller.grant, () => this.cut()) ?? this.#unwatch;
+    this.#unwatch =
+      this.#services.signIns?.open.whenOver(caller.signIn.id, caller.grant, () => this.cut()) ?? this.#unwatch;
   }
 
   write(piece: string | Uint8Array): boolean {

@@ -12,7 +12,8 @@ import { mayUseCookie, type Deed } from '../../../access/own-origins.ts';
 import type { OperatorCaller, Route } from '../../request.ts';
 import type { Services } from '../../../conversation/services.ts';
 import { ownerOfAll } from '../../../base/roles.ts';
-import { grantOf, signInEnd, operatorPerson } from '../../../access/sign-ins.ts';
+import { operatorPerson } from '../../../access/people.ts';
+import { grantOf, signInEnd } from '../../../access/sign-ins.ts';
 import type { CallerKind } from './kind.ts';
 import { bearer } from './bearer.ts';
 
