@@ -1,7 +1,11 @@
-/** The messages of a call as the events that an OpenAI Realtime client reads (contract 18). */
+/**
+ * The messages of a call as the events that an OpenAI Realtime client reads (contract 18): those about responses here,
+ * those about input audio in `utterances.ts`.
+ */
 import { bareId } from '../../base/ids.ts';
-import { evictOldest } from '../../base/evict-oldest.ts';
 import type { CallMessage } from '../../wire/wire.ts';
+import { ConversationItems } from './conversation-items.ts';
+import { Utterances } from './utterances.ts';
 
 export interface EventMapperOptions {
   /** The parts of ids that no other call has. */
@@ -19,17 +23,7 @@ export interface RealtimeEvent {
   readonly [name: string]: unknown;
 }
 
-type Final = Extract<CallMessage, { type: 'transcript.final' }>;
 type Completed = Extract<CallMessage, { type: 'turn.completed' }>;
-
-/** An utterance of the person, as an item of the conversation. */
-interface Utterance {
-  readonly itemId: string;
-  readonly startMs: number;
-  /** Whether the client knows it: during a reply once words count. */
-  isTold: boolean;
-  isCommitted: boolean;
-}
 
 interface Response {
   readonly id: string;
@@ -45,25 +39,21 @@ interface Response {
   isOver: boolean;
 }
 
-/** Items that can be retrieved. */
-const itemsKept = 200;
-const utterancesKept = 100;
-
 /** The states of a reply under way. */
 const replying: ReadonlySet<string> = new Set(['thinking', 'held', 'speaking', 'paused']);
 
 export class RealtimeEventMapper {
   readonly #options: EventMapperOptions;
-  readonly #items = new Map<string, object>();
-  readonly #utterances = new Map<number, Utterance>();
+  readonly items: ConversationItems;
+  readonly utterances: Utterances;
   #state = '';
   #response: Response | null = null;
-  #previous: string | null = null;
-  /** Utterances that have become items. */
-  committed = 0;
 
   constructor(options: EventMapperOptions) {
     this.#options = options;
+    const send = (type: string, fields: object): void => this.#send(type, fields);
+    this.items = new ConversationItems(send);
+    this.utterances = new Utterances({ ...options, items: this.items, send });
   }
 
   /** Whether a response is under way. */
@@ -73,7 +63,7 @@ export class RealtimeEventMapper {
 
   /** Returns an item, as far as it is known while its response is under way. */
   item(id: string): object | undefined {
-    return id === this.replyId ? replyItem(this.#response!, 'in_progress') : this.#items.get(id);
+    return id === this.replyId ? replyItem(this.#response!, 'in_progress') : this.items.get(id);
   }
 
   /** The item of the response under way; null without one. */
@@ -88,7 +78,7 @@ export class RealtimeEventMapper {
 
   /** Whether the item is a reply of a response that has ended. */
   isDone(id: string): boolean {
-    const item = this.#items.get(id);
+    const item = this.items.get(id);
     return item !== undefined && 'role' in item && item.role === 'assistant';
   }
 
@@ -98,11 +88,11 @@ export class RealtimeEventMapper {
       case 'state':
         return this.#moved(message.state);
       case 'speech.started':
-        return this.#started(message.utterance, message.at_ms);
+        return this.utterances.started(message.utterance, message.at_ms, !replying.has(this.#state));
       case 'speech.stopped':
-        return this.#stopped(message.utterance, message.at_ms);
+        return this.utterances.stopped(message.utterance, message.at_ms);
       case 'transcript.final':
-        return this.#transcribed(message);
+        return this.utterances.transcribed(message);
       case 'turn.started':
         return this.#open(`resp_${bareId(message.turn_id)}`, message.message_id);
       case 'message.accepted':
@@ -141,97 +131,13 @@ export class RealtimeEventMapper {
       });
   }
 
-  /** A text that the client has written. */
-  wrote(itemId: string, text: string): void {
-    this.#add({ ...userItem(itemId), content: [{ type: 'input_text', text }] });
-  }
-
-  /** Commits the utterances under way, as the client asks. */
-  commit(): void {
-    for (const utterance of this.#utterances.values()) if (!utterance.isCommitted) this.#commit(utterance);
-  }
-
   #moved(state: string): void {
     const wasReplying = replying.has(this.#state);
     this.#state = state;
     if (state !== 'hearing') return;
     if (wasReplying && this.#response !== null) this.#response.isSpokenOver = true;
     // Words count now: the event lets the client stop its audio.
-    for (const utterance of this.#utterances.values()) this.#tell(utterance);
-  }
-
-  #started(number: number, startMs: number): void {
-    const utterance = {
-      itemId: `item_${bareId(this.#options.callId)}_${number}`,
-      startMs,
-      isTold: false,
-      isCommitted: false,
-    };
-    this.#utterances.set(number, utterance);
-    for (const known of this.#utterances.keys()) if (known <= number - utterancesKept) this.#utterances.delete(known);
-    if (!replying.has(this.#state)) this.#tell(utterance);
-  }
-
-  #tell(utterance: Utterance): void {
-    if (utterance.isTold) return;
-    utterance.isTold = true;
-    if (this.#options.detects())
-      this.#send('input_audio_buffer.speech_started', { audio_start_ms: utterance.startMs, item_id: utterance.itemId });
-  }
-
-  #stopped(number: number, atMs: number): void {
-    const utterance = this.#utterances.get(number);
-    if (utterance?.isTold) this.#stop(utterance, atMs);
-  }
-
-  #stop(utterance: Utterance, atMs: number): void {
-    this.#fallSilent(utterance, atMs);
-    this.#commit(utterance);
-  }
-
-  #fallSilent({ itemId }: Utterance, atMs: number): void {
-    if (this.#options.detects())
-      this.#send('input_audio_buffer.speech_stopped', { audio_end_ms: atMs, item_id: itemId });
-  }
-
-  #commit(utterance: Utterance): void {
-    if (utterance.isCommitted) return;
-    this.#tell(utterance);
-    utterance.isCommitted = true;
-    this.committed++;
-    this.#send('input_audio_buffer.committed', { previous_item_id: this.#previous, item_id: utterance.itemId });
-    this.#add({ ...userItem(utterance.itemId), content: [{ type: 'input_audio', transcript: null }] });
-  }
-
-  #transcribed({ utterance: number, text, ignored, reason, end_ms: endMs, start_ms: startMs }: Final): void {
-    const utterance = this.#utterances.get(number);
-    this.#utterances.delete(number);
-    const counts = ignored === null && text !== '';
-    if (utterance === undefined || (!utterance.isTold && !counts)) return;
-    // The client has cleared its audio.
-    if (text === '' && ignored === null && reason === 'flush' && !utterance.isCommitted)
-      return this.#fallSilent(utterance, endMs);
-    this.#tell(utterance);
-    if (!utterance.isCommitted) this.#stop(utterance, endMs);
-    const place = { item_id: utterance.itemId, content_index: 0 };
-    if (ignored === 'failed')
-      return this.#send('conversation.item.input_audio_transcription.failed', {
-        ...place,
-        error: {
-          type: 'transcription_error',
-          code: 'voice_unavailable',
-          message: 'The audio could not be transcribed.',
-          param: null,
-        },
-      });
-    const transcript = counts ? text : '';
-    if (counts) this.#send('conversation.item.input_audio_transcription.delta', { ...place, delta: transcript });
-    this.#keep({ ...userItem(utterance.itemId), content: [{ type: 'input_audio', transcript }] });
-    this.#send('conversation.item.input_audio_transcription.completed', {
-      ...place,
-      transcript,
-      usage: { type: 'duration', seconds: Math.max(0, endMs - startMs) / 1000 },
-    });
+    this.utterances.tellAll();
   }
 
   #open(id: string, itemId: string): void {
@@ -244,15 +150,15 @@ export class RealtimeEventMapper {
       hasAudio: false,
       isSilent: false,
       isSpokenOver: false,
-      previous: this.#previous,
+      previous: this.items.previous,
       isOver: false,
     };
     this.#response = response;
     this.#send('response.created', { response: this.#view(response, 'in_progress', null, []) });
     const item = replyItem(response, 'in_progress');
     this.#send('response.output_item.added', { response_id: id, output_index: 0, item });
-    this.#send('conversation.item.added', { previous_item_id: this.#previous, item });
-    this.#previous = itemId;
+    this.#send('conversation.item.added', { previous_item_id: this.items.previous, item });
+    this.items.previous = itemId;
   }
 
   /** Ends a response that is empty: a person of the desk answers later. A client may wait for its end. */
@@ -331,7 +237,7 @@ export class RealtimeEventMapper {
       this.#send('response.content_part.done', { ...placeOf(response), part: { type: 'audio', transcript } });
     }
     this.#send('response.output_item.done', { response_id: id, output_index: 0, item });
-    this.#keep(item);
+    this.items.keep(item);
     this.#send('conversation.item.done', { previous_item_id: response.previous, item });
     this.#send('response.done', {
       response: this.#view(response, status, details, hasAudio ? [item] : [], usage),
@@ -360,28 +266,9 @@ export class RealtimeEventMapper {
     };
   }
 
-  /** An item of the person, whole from its beginning. */
-  #add(item: Item): void {
-    this.#keep(item);
-    this.#send('conversation.item.added', { previous_item_id: this.#previous, item });
-    this.#send('conversation.item.done', { previous_item_id: this.#previous, item });
-    this.#previous = item.id;
-  }
-
-  #keep(item: Item): void {
-    this.#items.delete(item.id);
-    this.#items.set(item.id, item);
-    evictOldest(this.#items, itemsKept);
-  }
-
   #send(type: string, fields: object): void {
     this.#options.send({ type, ...fields });
   }
-}
-
-interface Item {
-  readonly id: string;
-  readonly content: readonly object[];
 }
 
 type Usage = Completed['usage'];
@@ -392,8 +279,6 @@ const usageView = ({ input_tokens: input, output_tokens: output, cached_input_to
   output_tokens: output,
   input_token_details: { cached_tokens: cached },
 });
-
-const userItem = (id: string) => ({ id, object: 'realtime.item', type: 'message', status: 'completed', role: 'user' });
 
 const replyItem = ({ itemId, transcript, hasAudio }: Response, status: string) => ({
   ...{ id: itemId, object: 'realtime.item', type: 'message', status, role: 'assistant' },

@@ -189,10 +189,11 @@ export class RealtimeSocket implements SocketListener {
   /** Ends the person's turn, or only the utterance if the client asks for responses itself. */
   #commit(event: ClientEvent): boolean {
     if (!this.#call.speech.listens) return false;
-    const { committed } = this.#mapper;
-    this.#mapper.commit();
+    const { utterances } = this.#mapper;
+    const { committed } = utterances;
+    utterances.commit();
     if (this.#settings.call.clientEndsTurns)
-      void this.#call.speech.endUtterance().then(() => this.#mapper.committed > committed || this.#refuse(event));
+      void this.#call.speech.endUtterance().then(() => utterances.committed > committed || this.#refuse(event));
     else void this.#call.speech.flush();
     return true;
   }
@@ -212,10 +213,8 @@ export class RealtimeSocket implements SocketListener {
     if (text === '' || !text.isWellFormed() || codePoints(all.join(' ')) > limits.messageCharactersMax)
       throw new Failure('invalid_field', { field: 'item.content' });
     this.#written = all;
-    this.#mapper.wrote(
-      item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`,
-      text,
-    );
+    const id = item.id ?? `item_${this.#options.actor.identity.id.slice('call_'.length)}_t${++this.#made}`;
+    this.#mapper.items.add(id, { type: 'input_text', text });
     return true;
   }
 
