@@ -8,6 +8,7 @@ import { CallSockets, passes } from './call-socket.ts';
 import { realClock, type Clock } from './clock.ts';
 import type { Parley } from './parley.ts';
 import type { Player } from './player.ts';
+import { ReplyPlayback } from './reply-playback.ts';
 import type { Socket, SocketClass } from './socket.ts';
 import { ThinkingSound } from './thinking.ts';
 
@@ -45,7 +46,7 @@ export interface CallOptions extends CallSettings {
 export type AudioSource = AsyncIterable<ArrayBuffer | ArrayBufferView>;
 
 /** Times in milliseconds. */
-const [reportMs, hangUpMs, keptMs] = [250, 2_000, 2_000];
+const [hangUpMs, keptMs] = [2_000, 2_000];
 /**
  * The last of a reply is in the microphone so long after it has left the loudspeaker, as far as nobody knows: its own
  * delay, the room, the way to the program.
@@ -56,19 +57,6 @@ const bufferedBytesMax = 65_536;
 
 /** The bytes of silence, by encoding. */
 const silences: Readonly<Record<string, number>> = { pcm_mulaw: 0xff, pcm_alaw: 0xd5 };
-
-/** The message that is being played. */
-interface Playing {
-  readonly id: string;
-  samples: number;
-  /** All of it has come. */
-  whole: boolean;
-  heard: number;
-  reported: number;
-  reportedAt: number;
-  /** The message is finished: no more of it is played or reported. */
-  over: boolean;
-}
 
 /**
  * Opens a call on a session. The events begin once the caller has run on, so a listener added at once hears all of
@@ -83,6 +71,7 @@ export class Call {
   readonly #settings: CallSettings;
   readonly #clock: Clock;
   readonly #player: Player;
+  readonly #playback: ReplyPlayback;
   readonly #listeners = new Set<(event: CallEvent) => void>();
   readonly #ending = new AbortController();
   readonly #closed: Promise<void>;
@@ -90,7 +79,6 @@ export class Call {
   #state: CallState = 'opening';
   #socket: Socket | null = null;
   #ready: Extract<CallMessage, { type: 'ready' }> | null = null;
-  #playing: Playing | null = null;
   /** Audio of the person that no socket has taken yet, the latest `keptMs` of it. */
   #kept: Uint8Array[] = [];
   #sentBytes = 0;
@@ -115,15 +103,22 @@ export class Call {
       clock,
       WebSocket,
       onMessage: (message) => this.#take(message),
-      onAudio: (audio) => this.#audio(audio),
+      onAudio: (audio) => void (this.#hangingUp || this.#playback.play(audio)),
     });
     this.#settings = settings;
     this.#clock = clock;
     this.#player = player;
+    this.#playback = new ReplyPlayback({
+      player,
+      clock,
+      bytesPerSample: settings.output_encoding?.endsWith('law') ? 1 : 2,
+      report: (id, samples) => this.#send({ type: 'played', message_id: id, samples }),
+      begun: (id, at) => this.#answered(id, at),
+    });
     this.#thinking = thinkingSound ? new ThinkingSound(player, settings.output_encoding ?? 'pcm_s16le', clock) : null;
     this.#halfDuplex = settings.barge_in === 'off';
     this.#closed = new Promise((resolve) => (this.#settle = resolve));
-    player.onPlayed = (id, samples) => this.#heard(id, samples);
+    player.onPlayed = (id, samples) => this.#playback.heard(id, samples);
     signal?.addEventListener('abort', () => void this.hangUp(), { signal: this.#ending.signal });
     queueMicrotask(() => (signal?.aborted ? this.#end('hangup', null) : void this.#run()));
   }
@@ -307,13 +302,8 @@ export class Call {
     if (message.type === 'ready') this.#ready = { ...message, ...this.#ownReady() };
     if (message.type === 'speech.stopped') this.#asked = this.#timeOf(message.at_ms);
     if (message.type === 'message.accepted') this.#asked = null;
-    if (message.type === 'audio.start') this.#begin(message.message_id, message.turn_id);
-    const playing = this.#playing;
-    const ours = playing !== null && 'message_id' in message && message.message_id === playing.id;
-    if (ours && message.type === 'audio.end') this.#whole(playing);
-    if (ours && message.type === 'audio.pause') void this.#report(playing, this.#player.pause(playing.id));
-    if (ours && message.type === 'audio.resume') this.#player.resume(playing.id);
-    if (ours && message.type === 'audio.clear') void this.#clear(playing);
+    if (message.type === 'audio.start' && message.turn_id === null) this.#greeted = true;
+    this.#playback.take(message);
     this.#tell(message.type === 'ready' ? this.#ready! : (message as CallMessage));
     if (message.type === 'ended') this.#end(message.reason, null);
   }
@@ -331,59 +321,16 @@ export class Call {
     return this.#sentAt - Math.max(0, this.#msOf(this.#sentBytes) - audioMs);
   }
 
-  #begin(id: string, turnId: string | null): void {
-    if (turnId === null) this.#greeted = true;
-    this.#playing = { id, samples: 0, whole: false, heard: 0, reported: -1, reportedAt: -Infinity, over: false };
-  }
-
-  #audio(audio: Uint8Array): void {
-    const playing = this.#playing;
-    if (playing === null || playing.over || this.#hangingUp || this.#state === 'closed') return;
-    playing.samples += audio.length / (this.#settings.output_encoding?.endsWith('law') ? 1 : 2);
-    this.#player.play(playing.id, audio);
-  }
-
-  #whole(playing: Playing): void {
-    playing.whole = true;
-    if (playing.heard === playing.samples) void this.#report(playing, playing.heard);
-  }
-
-  #heard(id: string, samples: number): void {
-    const playing = this.#playing;
-    if (playing === null || playing.id !== id || playing.over) return;
-    const now = this.#clock.now();
-    if (playing.heard === 0 && samples > 0) this.#answered(playing, now - (samples * 1000) / this.#player.sampleRate);
-    playing.heard = Math.max(playing.heard, samples);
-    const all = playing.whole && playing.heard >= playing.samples;
-    if (playing.heard > playing.reported && (all || now - playing.reportedAt >= reportMs))
-      void this.#report(playing, playing.heard);
-  }
-
-  #answered({ id }: Playing, at: number): void {
+  #answered(id: string, at: number): void {
     if (this.#asked === null) return;
     this.#tell({ type: 'answered', message_id: id, voice_to_voice_ms: Math.max(0, Math.round(at - this.#asked)) });
     this.#asked = null;
   }
 
-  async #report(playing: Playing, position: number | Promise<number>): Promise<void> {
-    const samples = Math.max(playing.heard, typeof position === 'number' ? position : await position);
-    playing.heard = playing.reported = samples;
-    playing.reportedAt = this.#clock.now();
-    this.#send({ type: 'played', message_id: playing.id, samples: Math.round(samples) });
-  }
-
-  async #clear(playing: Playing): Promise<void> {
-    playing.over = true;
-    await this.#report(playing, this.#player.clear(playing.id));
-  }
-
   /** Drops what is being played. */
   #silence(): void {
     this.#thinking?.stop();
-    if (this.#playing === null) return;
-    this.#playing.over = true;
-    void this.#player.clear(this.#playing.id);
-    this.#playing = null;
+    this.#playback.silence();
   }
 
   #end(reason: 'hangup' | 'replaced' | 'person' | null, error: Error | null): void {
