@@ -252,7 +252,7 @@ export class EmbeddedTurns implements TurnStore {
   finish(step: FinishTurn): Promise<Finished> {
     const { session, turn } = step;
     const place = placeOf(session.workspaceId, turn);
-    let [isHalted, hasMoved] = [false, false];
+    const done = { hasMoved: false, isHalted: false };
     const answer = this.#batcher.step<Finished>((draft) => {
       this.#passTime(step.nowMs);
       const flight = this.#flights.get(place);
@@ -278,26 +278,32 @@ export class EmbeddedTurns implements TurnStore {
       if (flight.row.calls !== undefined) this.#removeCalls(draft, place);
       draft.remove(keys.flight(place));
       this.#usage.countIn(draft, session, turn.endedAt ?? secondsOf(step.nowMs), counted(turn, 1));
-      isHalted = this.#releases.countTurn(draft, session, turn, step.nowMs);
+      done.isHalted = this.#releases.countTurn(draft, session, turn, step.nowMs);
       if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs);
       this.#webhooks.putTurnEnd(draft, session, turn, step.nowMs);
       this.#webhooks.putSessionEnd(draft, before, session, step.nowMs);
       // Last: had a read above failed, the flight must still be there for a repeat.
       this.#flights.delete(place);
-      hasMoved = true;
+      done.hasMoved = true;
       return finished(version);
     });
-    const moved = this.#notices.tellMove(session, answer, () => hasMoved);
-    return this.#tellHalt(session, this.#telling(place, moved, hasFinished), () => isHalted);
+    return this.#tellEnd(session, place, answer, done);
   }
 
-  /** Notifies this process of a rollout that the step has halted, once the step is committed. */
-  #tellHalt(session: Session, decided: Promise<Finished>, isHalted: () => boolean): Promise<Finished> {
+  /** Notifies of the session's move, the turn's end and a rollout that the step has halted, once it is committed. */
+  #tellEnd(
+    session: Session,
+    place: TurnPlace,
+    decided: Promise<Finished>,
+    done: { readonly hasMoved: boolean; readonly isHalted: boolean },
+  ): Promise<Finished> {
+    const moved = this.#notices.tellMove(session, decided, () => done.hasMoved);
+    const ended = this.#telling(place, moved, hasFinished);
     const tell = (): void => {
-      if (isHalted()) this.#notices.sendChanged('assistant', session.workspaceId, session.assistantId);
+      if (done.isHalted) this.#notices.sendChanged('assistant', session.workspaceId, session.assistantId);
     };
-    decided.then(tell, () => {});
-    return decided;
+    ended.then(tell, () => {});
+    return ended;
   }
 
   #removeCalls(draft: Draft, place: TurnPlace): void {
@@ -328,7 +334,7 @@ export class EmbeddedTurns implements TurnStore {
   withdraw(step: WithdrawTurn): Promise<Finished> {
     const { session, turn, fence } = step;
     const place = placeOf(session.workspaceId, turn);
-    let [isHalted, hasMoved] = [false, false];
+    const done = { hasMoved: false, isHalted: false };
     const answer = this.#batcher.step<Finished>((draft) => {
       const before = this.#batcher.get<StoredSession>(keys.session(session.workspaceId, session.id));
       const earlier = before?.withdrawn;
@@ -343,19 +349,18 @@ export class EmbeddedTurns implements TurnStore {
       // With the turn goes the row that its steps are in.
       for (const moves of [row?.moves, turnMovesOf(this.#flights.get(place)?.row.move, step.move)])
         if (moves !== undefined) putMoves(draft, 'session', session.workspaceId, session.id, moves);
-      if (row !== undefined) this.#undo(draft, row, step, place);
-      if (row !== undefined)
-        isHalted = this.#releases.countWithdrawn(draft, session, row.turn, row.finished !== null, step.nowMs ?? 0);
-      if (row !== undefined) amendMessage(draft, this.#batcher, place, step.amends);
-      if (row !== undefined && step.settled !== undefined)
-        this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
+      if (row !== undefined) {
+        this.#undo(draft, row, step, place);
+        done.isHalted = this.#releases.countWithdrawn(draft, session, row.turn, row.finished !== null, step.nowMs ?? 0);
+        amendMessage(draft, this.#batcher, place, step.amends);
+        if (step.settled !== undefined) this.#limits.settleIn(draft, session.workspaceId, step.settled, step.nowMs!);
+      }
       this.#webhooks.putSessionEnd(draft, before, session, step.nowMs ?? 0);
       this.#flights.delete(place);
-      hasMoved = true;
+      done.hasMoved = true;
       return finished(version);
     });
-    const moved = this.#notices.tellMove(session, answer, () => hasMoved);
-    return this.#tellHalt(session, this.#telling(place, moved, hasFinished), () => isHalted);
+    return this.#tellEnd(session, place, answer, done);
   }
 
   claim(place: TurnPlace): Promise<boolean> {
