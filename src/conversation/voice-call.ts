@@ -96,8 +96,9 @@ export const transcriberOf =
     language: string | null,
   ): ListenerOptions['transcribe'] =>
   (samples, { number, draft }, urgency, signal) => {
-    const { transcriptionName: name = null } = settings;
-    return provider.transcribe({ caller, samples, index: number - 1, draft, name, language, urgency, access, signal });
+    const { transcriptionName: name = null, name: speechName } = settings;
+    const request = { caller, samples, index: number - 1, draft, name, speechName, language, urgency, access, signal };
+    return provider.transcribe(request);
   };
 
 /** Returns the failure that a client gets for a failure of the provider or of ours (contract 8). */

@@ -78,6 +78,8 @@ export interface TranscriptionRequest {
   /** The draft of this utterance. */
   readonly draft: DecodingDraft;
   readonly name: string | null;
+  /** The model that speaks; only a synthetic voice reads it, and only without a `name`. */
+  readonly speechName?: string | null;
   /** A BCP 47 tag that `takesLanguage` accepts; null if the client names none. */
   readonly language: string | null;
   readonly urgency: 'final' | 'partial';

@@ -124,10 +124,11 @@ export function syntheticVoice(clock: Clock): VoiceProvider {
       );
       return { sampleRate, pieces: tone(samples), ...(timed && { words: spansWithin(text, samples) }) };
     },
-    async transcribe({ name, index, signal }) {
-      const settings = settingsOf(name);
-      await play(settings, index, signal);
-      return settings.texts === null ? settings.text : settings.texts[Math.min(index, settings.texts.length - 1)]!;
+    async transcribe({ name, speechName = null, index, signal }) {
+      await play(settingsOf(name), index, signal);
+      // The delays and failures of `speechName` are for sentences alone.
+      const { text, texts } = settingsOf(name ?? speechName);
+      return texts === null ? text : texts[Math.min(index, texts.length - 1)]!;
     },
   };
 }

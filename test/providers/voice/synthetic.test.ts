@@ -51,7 +51,7 @@ t.test('a sentence lasts so long for each code point, and its words in proportio
 });
 
 t.test('a text for each utterance', async (t) => {
-  const texts = (name: string): Promise<string[]> =>
+  const texts = (name: string | null, speechName: string | null = null): Promise<string[]> =>
     Promise.all(
       [0, 1, 2, 3].map((index) =>
         voice.transcribe({
@@ -60,6 +60,7 @@ t.test('a text for each utterance', async (t) => {
           index,
           draft: { tokens: [] },
           name,
+          speechName,
           language: null,
           urgency: 'final',
           access,
@@ -71,6 +72,8 @@ t.test('a text for each utterance', async (t) => {
   t.same(await texts('texts=a||b|,text=other'), ['a', '', 'b', '']);
   t.same(await texts('texts='), ['', '', '', '']);
   t.same(await texts('text=one'), ['one', 'one', 'one', 'one']);
+  t.same(await texts(null, 'fail_at=0,texts=one|two'), ['one', 'two', 'two', 'two'], 'of the name that speaks');
+  t.same(await texts('delay_ms=0', 'texts=one'), Array(4).fill('synthetic'), 'where there is no other');
 });
 
 t.test('names that are not read', async (t) => {
