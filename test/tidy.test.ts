@@ -107,7 +107,7 @@ const examples: Readonly<
     broken: {
       'src/host.ts':
         "const late = (text: string) => new RegExp(text);\nconst unlisted = new RegExp('a');\ntext.match('b+');\ntext.search(`${a}+`);\nglobalThis.RegExp('c');",
-      'src/base/origin.ts':
+      'src/base/link-fields.ts':
         "const listed = new RegExp('a');\nfunction later() { return RegExp('b'); }\nclass Late { pattern = new RegExp('c'); }",
       'src/turn.ts':
         "const Other = RegExp;\nReflect.construct(RegExp, ['a']);\nglobalThis['RegExp']('a');\nconst { RegExp: Taken } = globalThis;",
@@ -120,8 +120,8 @@ const examples: Readonly<
       'src/host.ts:3: match takes a text',
       'src/host.ts:4: search takes a text',
       'src/host.ts:5: RegExp is not in the list',
-      'src/base/origin.ts:2: RegExp is built in a function',
-      'src/base/origin.ts:3: RegExp is built in a function',
+      'src/base/link-fields.ts:2: RegExp is built in a function',
+      'src/base/link-fields.ts:3: RegExp is built in a function',
       'src/turn.ts:1: RegExp is passed on',
       'src/turn.ts:2: RegExp is passed on',
       'src/turn.ts:3: RegExp is not in the list',
@@ -135,7 +135,7 @@ const examples: Readonly<
     kept: {
       'src/host.ts':
         "/a+/.test(text); text.match(/b/); text.split('c'); text.replaceAll('d', ''); text.match(known); (one: RegExp) => one instanceof RegExp;",
-      'src/base/origin.ts': "const listed = new RegExp('a');",
+      'src/base/link-fields.ts': "const listed = new RegExp('a');",
       'src/providers/tool/schema-check.ts': 'const given = (text: string) => new RegExp(text);',
       'test/a.ts': "new RegExp('a');",
     },

@@ -196,7 +196,6 @@ export const limits = {
   systemPromptCharactersMax: 100_000,
   keyAssistantsMax: 1000,
   linkOriginsMax: 100,
-  originCharactersMax: 300,
   secretCharactersMax: 4096,
   secretCharactersMin: 32, // contract 11
   operatorTokenCharactersMin: 24,

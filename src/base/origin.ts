@@ -1,12 +1,4 @@
 /** Origins of web sites, as an assistant lists those that may use it (contract 9). */
-import { limits } from './limits.ts';
-
-const host = String.raw`(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+`;
-const port = String.raw`(?::\d{1,5})?`;
-const pattern = new RegExp(
-  String.raw`^(?:\*|http://localhost${port}|https://(?:${host}\.?|\[[0-9A-Fa-f:.]+\])${port}|https://\*\.${host})$`,
-);
-
 /**
  * Whether the list has the origin of a site. `*` is every origin, also an app's or an extension's, but for pages that
  * have none.
@@ -35,11 +27,4 @@ const isBelow = (name: string, parent: string): boolean =>
 export function policySource(origin: string): string {
   const { protocol, host } = new URL(origin);
   return `${protocol}//${host}`;
-}
-
-/** Whether this is `https://HOST[:PORT]`, `https://*.HOST`, `http://localhost[:PORT]` or `*`. */
-export function isOrigin(text: string): boolean {
-  if (text.length > limits.originCharactersMax || !pattern.test(text)) return false;
-  // A host that no browser could open is no origin: a port beyond 65535, an address of five bytes.
-  return text === '*' || URL.canParse(text.replace('//*.', '//'));
 }

@@ -53,15 +53,6 @@ export const counted = (count: number, noun: string): string => `${count} ${noun
 export const isOneLine = (text: string): boolean =>
   /\S/.test(text) && !/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/u.test(text);
 
-/** The alias of an assistant (contract 14). */
-export const aliasPattern = /^[a-z0-9._-]{1,60}$/;
-
-/** Aliases that differ in these characters alone are the same: a tool's name has no full stops (contract 15). */
-export const aliasKey = (alias: string): string => alias.replaceAll('.', '_');
-
-/** The settings of an assistant's public link. */
-export const slugPattern = /^[a-z0-9-]{1,64}$/;
-
 /** Pieces of a text whose surrogate pairs may be split between two: gives back whole code points. */
 export class WholePoints {
   /** A high surrogate whose other half has not come yet. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Option, type Command } from 'commander';
 import { limits } from '../base/limits.ts';
+import { aliasForm } from '../base/link-fields.ts';
 import { decimal, gather, visitorField, wholeNumber } from './arguments.ts';
 import { UsageFailure } from './exit.ts';
 import type { Io } from './io.ts';
@@ -96,10 +97,7 @@ export const assistantFlags = (command: Command): Command =>
       `rounds of calls in a turn (default: ${limits.toolRoundsMax})`,
       wholeNumber(1, limits.toolRoundsCeiling),
     )
-    .option(
-      '--alias <name>',
-      'its name for OpenAI and MCP clients, of a-z, 0-9, `.`, `_` and `-`; an empty one removes it',
-    )
+    .option('--alias <name>', `its name for OpenAI and MCP clients, ${aliasForm}; an empty one removes it`)
     .addOption(
       new Option(
         '--session-policy <policy>',

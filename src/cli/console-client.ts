@@ -4,7 +4,15 @@ import { realClock } from '../client/clock.ts';
 import type { ParleyError } from '../client/failure.ts';
 import { failureOf, parseJson, sendAttempt, strange } from '../client/http.ts';
 import { limits } from '../base/limits.ts';
-import { aliasPattern, slugPattern } from '../base/text.ts';
+import {
+  aliasForm,
+  aliasPattern,
+  aliasTaken,
+  originRule,
+  slugForm,
+  slugPattern,
+  slugTaken,
+} from '../base/link-fields.ts';
 import { webhookEvents } from '../base/webhook-events.ts';
 import type { WorkspaceView } from '../wire/wire.ts';
 import { AdvisedFailure, CommandFailure, UsageFailure } from './exit.ts';
@@ -168,15 +176,9 @@ const advice: Readonly<Record<string, string | ((value: unknown) => string)>> = 
   id: 'A key that is revoked or has expired cannot be rotated: create a new one with `parley keys create`.',
   api_key:
     "It is the provider's secret, on one line and without characters beyond Latin-1; a credential's base URL or provider changes only together with it.",
-  alias: (alias) =>
-    typeof alias === 'string' && aliasPattern.test(alias)
-      ? 'Another assistant of the workspace has this alias: choose another one.'
-      : 'An alias has 1 to 60 of a-z, 0-9, full stops, _ and -.',
-  'link.slug': (slug) =>
-    typeof slug === 'string' && slugPattern.test(slug)
-      ? 'Another assistant of the installation has this slug: choose another one.'
-      : 'A slug has 1 to 64 of a-z, 0-9 and -.',
-  'link.origins': 'An origin is https://HOST[:PORT], https://*.HOST, http://localhost[:PORT] or *.',
+  alias: (alias) => (typeof alias === 'string' && aliasPattern.test(alias) ? aliasTaken : `An alias has ${aliasForm}.`),
+  'link.slug': (slug) => (typeof slug === 'string' && slugPattern.test(slug) ? slugTaken : `A slug has ${slugForm}.`),
+  'link.origins': originRule,
   kind: 'Only an mcp tool has a list to refresh, only an http tool a secret, and a client tool is run by its caller.',
   credential_id:
     "It is the id of a credential of this workspace, of the kind tool and for the origin of the tool's URL.",

@@ -7,6 +7,7 @@ import { addCommand, pathOf } from './assistant-path.ts';
 import { addConnectionOptions, inWorkspace, type ConnectionOptions } from './connection.ts';
 import type { Io } from './io.ts';
 import { fields, oneLine, time } from './output.ts';
+import { slugForm } from '../base/link-fields.ts';
 import { linkLimitNames, type LinkLimitName } from '../base/link-limits.ts';
 
 interface CreateOptions extends ConnectionOptions {
@@ -26,7 +27,7 @@ export function registerLink(program: Command, io: Io): void {
   link.addHelpText('after', examples);
   const ceiling = wholeNumber(0, limits.ceilingMax);
   addConnectionOptions(addCommand(link, 'create', 'turn the link on, with its limits'))
-    .requiredOption('--slug <name>', 'the name in its address: a-z, 0-9 and -')
+    .requiredOption('--slug <name>', `the name in its address, ${slugForm}`)
     .option('--widget', 'turn the widget on as well')
     .option('--origin <origin>', 'a site that may use it, as https://shop.example; may be given several times', gather)
     .option('--minutes-per-day <number>', 'minutes of conversation a day, UTC (default: 600)', ceiling)

@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
-import { aliasKey } from '../base/text.ts';
+import { aliasKey } from '../base/link-fields.ts';
 import type { Catalog } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 

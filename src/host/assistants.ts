@@ -13,7 +13,7 @@ import { limits } from '../base/limits.ts';
 import { evictOldest } from '../base/evict-oldest.ts';
 import { versionId } from '../store/records/versions.ts';
 import type { Assistant, AssistantVersion, Cause, HaltRule, Release, Store } from '../store/store.ts';
-import { aliasKey, aliasPattern, slugPattern } from '../base/text.ts';
+import { aliasKey, aliasPattern, slugPattern } from '../base/link-fields.ts';
 import { openActor, refusalOf } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import type { Inspector } from '../actors/inspector.ts';

@@ -4,7 +4,7 @@
  */
 import type { Grant, Role } from '../base/roles.ts';
 import { limits } from '../base/limits.ts';
-import { aliasKey } from '../base/text.ts';
+import { aliasKey } from '../base/link-fields.ts';
 import type { AttendanceChange, Attendant, DeskSettings } from './records/attendance.ts';
 import type { AuditedStep, AuditEntry, AuditPlace } from './records/audit.ts';
 import type { KeyLimits, ReservedTokens } from './records/key-limits.ts';

@@ -2,9 +2,8 @@
  * The console's shapes (contract 9). In a PATCH, null clears a field that may be empty; absent fields stay as they are.
  */
 import { Type, type Static, type TSchema } from 'typebox';
-import { aliasPattern, slugPattern } from '../base/text.ts';
+import { aliasPattern, isOrigin, slugPattern } from '../base/link-fields.ts';
 import { limits } from '../base/limits.ts';
-import { isOrigin } from '../base/origin.ts';
 import { Id, listOf, Name, named, Nullable, recordsQuery, Strings, Text, UnixSeconds, whole } from './basics.ts';
 import { AssistantView, VisitorField } from './conversation.ts';
 import { linkLimitDefault, type LinkLimitName } from '../base/link-limits.ts';

@@ -3,6 +3,7 @@ import { Type, type Static, type TInteger } from 'typebox';
 import { limits } from '../base/limits.ts';
 import { Id, named, Nullable, Strings, Text, UnixSeconds } from './basics.ts';
 import { CreateSessionBody, SpeechBody, VisitorField } from './conversation.ts';
+import { originCharactersMax } from '../base/link-fields.ts';
 import { linkLimitNames, type LinkLimitName } from '../base/link-limits.ts';
 
 export const LinkView = named(
@@ -29,7 +30,7 @@ export const CreateVisitorBody = named(
     // Any type is accepted, because a visitor of the link may send anything there; with `widget` the handler checks it.
     host: Type.Optional(
       Type.Unknown({
-        description: `The origin of the page that the widget is on, a string of at most ${limits.originCharactersMax} characters: required with \`widget\`, ignored with \`link\`.`,
+        description: `The origin of the page that the widget is on, a string of at most ${originCharactersMax} characters: required with \`widget\`, ignored with \`link\`.`,
       }),
     ),
     identity: Type.Optional(

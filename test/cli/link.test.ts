@@ -165,7 +165,10 @@ t.test('a slug or an alias that is taken, and a wrong one, are explained', async
     await sentences('link', 'create', 'demo', '--slug', 'taken'),
     'Another assistant of the installation has this slug: choose another one.',
   );
-  t.equal(await sentences('link', 'create', 'demo', '--slug', 'Hello World'), 'A slug has 1 to 64 of a-z, 0-9 and -.');
+  t.equal(
+    await sentences('link', 'create', 'demo', '--slug', 'Hello World'),
+    'A slug has 1 to 64 characters: a to z, 0 to 9 and -.',
+  );
   field = 'alias';
   t.equal(
     await sentences('assistants', 'update', 'demo', '--alias', 'taken'),
@@ -173,6 +176,6 @@ t.test('a slug or an alias that is taken, and a wrong one, are explained', async
   );
   t.equal(
     await sentences('assistants', 'update', 'demo', '--alias', 'A B'),
-    'An alias has 1 to 60 of a-z, 0-9, full stops, _ and -.',
+    'An alias has 1 to 60 characters: a to z, 0 to 9, full stop, _ and -.',
   );
 });

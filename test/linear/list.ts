@@ -15,7 +15,7 @@ export interface Listed {
  * builds them later, out of sight.
  */
 export const building: Readonly<Record<string, () => Promise<unknown>>> = {
-  'src/base/origin.ts': () => import('../../src/base/origin.ts'),
+  'src/base/link-fields.ts': () => import('../../src/base/link-fields.ts'),
   'src/providers/tool/pattern.ts': () => import('../../src/providers/tool/pattern.ts'),
   'src/providers/voice/interruption.ts': () => import('../../src/providers/voice/interruption.ts'),
   'src/providers/voice/english.ts': () => import('../../src/providers/voice/english.ts'),

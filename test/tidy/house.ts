@@ -308,8 +308,8 @@ export const rooms: readonly Room[] = [
   room(
     'console pages',
     ['src/pages/console/'],
-    ['machines', 'wire', 'client', 'call bar', 'dom', 'roles'],
-    "The pages run in a browser: they bring along the machines, the table of roles, the client's clock and, as types, the shapes on the wire, and nothing of the server.",
+    ['machines', 'wire', 'client', 'call bar', 'dom', 'link settings', 'roles'],
+    "The pages run in a browser: they bring along the machines, the table of roles, the settings of a link, the client's clock and, as types, the shapes on the wire, and nothing of the server.",
     ['preact', 'preact/hooks', '@preact/signals', 'uplot', 'xstate', 'eventsource-parser', 'typebox', 'diff'],
   ),
   room('words', ['src/pages/words.ts', 'src/pages/words/'], [], 'Server and page say the same things.', []),
@@ -440,6 +440,13 @@ export const rooms: readonly Room[] = [
     ['src/store/store.ts', 'src/store/records.ts', 'src/store/records/', 'src/store/readiness.ts', 'src/store/parts/'],
     ['base'],
     'An interface shows nothing of its implementations.',
+  ),
+  room(
+    'link settings',
+    ['src/base/link-fields.ts', 'src/base/link-limits.ts'],
+    [],
+    'The settings of a link are shared by the API, the command and the pages.',
+    [],
   ),
   room('roles', ['src/base/roles.ts'], [], 'The table of roles is shared by the API and the pages.', []),
   room(

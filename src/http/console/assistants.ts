@@ -3,7 +3,7 @@ import { testedDraftCheck } from './required-tests.ts';
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
 import { isTemplate, personFacts } from '../../base/variables.ts';
-import { aliasKey } from '../../base/text.ts';
+import { aliasKey } from '../../base/link-fields.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import { defaultDesk, deskTexts } from '../../store/records/attendance.ts';
 import { templatesOf } from '../../store/records/settings.ts';

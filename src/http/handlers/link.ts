@@ -11,6 +11,7 @@ import { migratedSnapshot } from '../../actors/actor.ts';
 import { limits } from '../../base/limits.ts';
 import { holds, verifyIdentity } from '../../access/identity.ts';
 import type { VisitorClaims } from '../../access/visitor-tokens.ts';
+import { originCharactersMax } from '../../base/link-fields.ts';
 import { lists } from '../../base/origin.ts';
 import type { GuestCaller, NewcomerCaller, Reply, Request, VisitorCaller } from '../request.ts';
 import { codePoints } from '../../base/text.ts';
@@ -95,7 +96,7 @@ async function visitorOf({
 /** The origin of the page that the widget is on. */
 function hostOf({ host }: CreateVisitorBody): string {
   if (host === undefined) throw new Failure('missing_field', { field: 'host' });
-  if (typeof host !== 'string' || host === '' || codePoints(host) > limits.originCharactersMax)
+  if (typeof host !== 'string' || host === '' || codePoints(host) > originCharactersMax)
     throw new Failure('invalid_field', { field: 'host' });
   return host;
 }

@@ -2,7 +2,7 @@
 import type { CallToolResult, ListToolsResult, Tool } from '@modelcontextprotocol/server';
 import { Failure } from '../../base/errors.ts';
 import { limits } from '../../base/limits.ts';
-import { aliasKey } from '../../base/text.ts';
+import { aliasKey } from '../../base/link-fields.ts';
 import * as wire from '../../wire/wire.ts';
 import { ask, type WholeAnswer, type Asker } from '../../conversation/ask.ts';
 import { causeByPrincipal } from '../../conversation/principal.ts';

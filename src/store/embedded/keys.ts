@@ -1,5 +1,5 @@
 /** The keys of an embedded store's rows: the kind, then the ids from the widest to the narrowest, then a position. */
-import { aliasKey } from '../../base/text.ts';
+import { aliasKey } from '../../base/link-fields.ts';
 import { account, accountParts, byAccount, isAsked, memoryDigest, part, withKey } from '../key-parts.ts';
 import type { BudgetName, CatalogKind, Erasure, HistoryKind, Session, TurnPlace, WebhookDelivery } from '../store.ts';
 import type { RowName } from '../records.ts';

@@ -177,7 +177,10 @@ async function setLink(t: Test, page: Page, { url, house }: Console, complaints:
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   // The section of the field is shown, and the field is marked one frame before it is focused.
   await page.locator('[name="link.slug"][aria-invalid="true"]:focus').waitFor();
-  t.equal(await page.locator('small.fault').textContent(), 'Another assistant has this slug: choose another one.');
+  t.equal(
+    await page.locator('small.fault').textContent(),
+    'Another assistant of the installation has this slug: choose another one.',
+  );
   t.same(await findings(page), []);
   await sections.getByRole('link', { name: 'Link has a fault' }).waitFor();
   await slug.fill('asked');

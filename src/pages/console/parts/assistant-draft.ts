@@ -6,7 +6,8 @@ import type { ApiFailure } from '../api.ts';
 import { durationText, durationSeconds } from './duration.ts';
 import type { Assistant } from '../types.ts';
 import type { Edit } from './draft-merge.ts';
-import { limitOf, linkLimitNames, type LinkLimit, type LinkLimits } from './link-limits.ts';
+import { linkLimitNames, type LinkLimitName } from '../../../base/link-limits.ts';
+import { limitOf, type LinkLimits } from './link-limits.ts';
 
 export interface VisitorField {
   readonly name: string;
@@ -177,7 +178,7 @@ const numberOrNull = (value: string): number | null => (value.trim() === '' ? nu
  * default.
  */
 export function bodyOf(draft: AssistantDraft, before: Assistant | null): object {
-  const isGiven = (name: LinkLimit) =>
+  const isGiven = (name: LinkLimitName) =>
     (draft.linkLimits[name] ?? '').trim() !== '' || before?.link?.limits?.[name] !== undefined;
   const limits = linkLimitNames.filter(isGiven).map((name) => [name, limitOf(draft.linkLimits, name)]);
   const origins = draft.origins

@@ -1,5 +1,6 @@
 /** The form of an assistant, in sections. */
 import type { ComponentChildren } from 'preact';
+import { aliasForm, aliasPattern, aliasTaken, htmlPattern } from '../../../base/link-fields.ts';
 import { inWorkspace } from '../route.ts';
 import { plural } from '../format.ts';
 import type { Credential, Tool } from '../types.ts';
@@ -84,14 +85,12 @@ const General = (options: Options) => (
     />
     <Input
       label="Alias"
-      pattern="[a-z0-9._\-]{1,60}"
-      title="1 to 60 small letters, digits, full stops, _ and -."
+      pattern={htmlPattern(aliasPattern)}
+      title={`${aliasForm}.`}
       {...bound(options, 'alias', 'alias')}
-      fault={
-        faultOf(options.failure, 'alias') && 'Another assistant of the workspace has this alias: choose another one.'
-      }
+      fault={faultOf(options.failure, 'alias') && aliasTaken}
       autocomplete="off"
-      note="Model name for OpenAI clients, tool name for MCP clients: a-z, 0-9, full stop, _ and -."
+      note={`Model name for OpenAI clients, tool name for MCP clients. ${aliasForm}.`}
     />
     <Input
       label="Max session length"

@@ -1,6 +1,7 @@
 /** The cost of a public link on the worst day, shown beside its limits. */
 import { count, plural } from '../format.ts';
-import { limitOf, linkLimitNames, type LinkLimits } from './link-limits.ts';
+import { linkLimitNames } from '../../../base/link-limits.ts';
+import { limitOf, type LinkLimits } from './link-limits.ts';
 
 /** Output tokens a second of a fast model. */
 const tokensPerSecond = 100;

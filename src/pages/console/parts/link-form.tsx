@@ -3,13 +3,15 @@
  * them is used.
  */
 import type { ComponentChildren } from 'preact';
+import { htmlPattern, originRule, slugForm, slugPattern, slugTaken } from '../../../base/link-fields.ts';
+import type { LinkLimitName } from '../../../base/link-limits.ts';
 import { count } from '../format.ts';
 import { bound, type FormOptions } from './assistant-draft.ts';
 import { Area, Check, faultOf, Input } from './field.tsx';
 import { badOrigins } from './origins.ts';
 import { sectionQuery } from './assistant-sections.ts';
 import { worstDay } from './link-cost.ts';
-import { defaultOf, type LinkLimit } from './link-limits.ts';
+import { defaultOf } from './link-limits.ts';
 import type { LinkUse } from './link-use.ts';
 import { Until } from './time.tsx';
 
@@ -31,11 +33,11 @@ export function LinkForm(options: Options) {
         label="URL slug"
         required={draft.linkOn || draft.widgetOn}
         {...bound(options, 'slug', 'link.slug')}
-        pattern="[a-z0-9\-]{1,64}"
-        title="1 to 64 small letters, digits and hyphens."
-        fault={faultOf(failure, 'link.slug') && 'Another assistant has this slug: choose another one.'}
+        pattern={htmlPattern(slugPattern)}
+        title={`${slugForm}.`}
+        fault={faultOf(failure, 'link.slug') && slugTaken}
         maxLength={64}
-        note={`${location.origin}/p/${draft.slug || '…'}: small letters, digits and hyphens. The widget needs it too.`}
+        note={`${location.origin}/p/${draft.slug || '…'} (${slugForm}). The widget needs it too.`}
         spellcheck={false}
         autocomplete="off"
       />
@@ -56,7 +58,7 @@ export function WidgetForm(options: Options) {
   const fault =
     bad.length === 0
       ? null
-      : `\`link.origins\`: ${bad.join(', ')} ${bad.length === 1 ? 'is no origin' : 'are no origins'}. Write https://HOST, https://*.HOST, http://localhost:PORT or *, without a path.`;
+      : `\`link.origins\`: ${bad.join(', ')} ${bad.length === 1 ? 'is no origin' : 'are no origins'}. ${originRule}`;
   return (
     <>
       <Check
@@ -84,7 +86,7 @@ export function WidgetForm(options: Options) {
 }
 
 function Limits({ draft, change, failure, use }: Options) {
-  const field = (name: LinkLimit, label: string, note: ComponentChildren) => (
+  const field = (name: LinkLimitName, label: string, note: ComponentChildren) => (
     <Input
       label={label}
       value={draft.linkLimits[name] ?? ''}
@@ -99,7 +101,7 @@ function Limits({ draft, change, failure, use }: Options) {
     />
   );
   const status = use?.status ?? null;
-  const refused = (name: LinkLimit) =>
+  const refused = (name: LinkLimitName) =>
     status && (
       <span class={status.refused[name] > 0 ? 'fault' : undefined}>{count(status.refused[name])} refused today</span>
     );
