@@ -13,11 +13,14 @@ const tagsOf = (head: RequestHead, header: 'if-match' | 'if-none-match'): string
     .flatMap((line) => line.split(','))
     .map((tag) => tag.trim());
 
-/** Whether `If-Match` names the tag, or is absent; the comparison is the strong one (RFC 9110, 13.1.1). */
+/**
+ * Whether `If-Match` names the tag, or is absent; the comparison is the strong one (RFC 9110, 13.1.1). A tag without its
+ * quotes names it too: callers take the digest from a field.
+ */
 export function isExpected(head: RequestHead, etag: string): boolean {
   if (head.headers('if-match').length === 0) return true;
   const tags = tagsOf(head, 'if-match');
-  return tags.includes('*') || tags.includes(etag);
+  return ['*', etag, etag.slice(1, -1)].some((name) => tags.includes(name));
 }
 
 /** Whether `If-None-Match` names the tag; the comparison is the weak one, as for every GET. */

@@ -188,12 +188,12 @@ export class Assistants extends CatalogActors<'assistant', AssistantEvent, Assis
       id,
       async ({ record: before, machine }) => {
         const draft = await this.#draftOf(before);
-        check?.(draftDigest(before, draft));
         const hasMoved = machine.send({ type: verb }).some(({ type }) => type === 'moved');
         const after = hasMoved ? { ...before, updatedAt: at, machine: machine.snapshot() } : before;
         const versioned = await this.#withFirst(before, after, draft);
         // An assistant that was never published is published by `enable` as well.
         const publishes = verb === 'publish' || (verb === 'enable' && versioned.record.release === null);
+        if (publishes) check?.(draftDigest(before, draft));
         return publishes && versioned.made === undefined
           ? this.#pruned(before, published(after, draft, { note, createdAt: at, createdBy: makerOf(cause) }))
           : versioned;

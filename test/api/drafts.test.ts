@@ -155,7 +155,7 @@ async function expected(t: Test, house: House): Promise<void> {
   const patch = (tag: string, greeting: string) =>
     house.console(path, { method: 'PATCH', headers: { 'if-match': tag }, body: { greeting } });
   const second = (await patch(first, 'One')).headers.get('etag')!;
-  for (const tag of [first, '"other"', `W/${second}`, second.slice(1, -1), '', `${first}, "other"`])
+  for (const tag of [first, '"other"', `W/${second}`, first.slice(1, -1), '', `${first}, "other"`])
     isRefused(t, await patch(tag, 'Two'), refusals.draftChanged, `PATCH on ${tag}`);
   const publish = (tag: string) => house.console(`${path}/publish`, { method: 'POST', headers: { 'if-match': tag } });
   isRefused(t, await publish(first), refusals.draftChanged, 'publish');
@@ -164,6 +164,8 @@ async function expected(t: Test, house: House): Promise<void> {
   t.equal((await publish(second)).json.status, 'published');
   t.equal((await patch(`"other", ${second}`, 'Three')).json.greeting, 'Three', 'one of several tags');
   t.equal((await patch('*', 'Four')).json.greeting, 'Four', 'any draft');
+  const five = await patch(await digestOf(house, made.json.id), 'Five');
+  t.equal(five.json.greeting, 'Five', 'the digest without quotes');
   const { status } = await house.console(pathOf(house, '/asst_none'), {
     method: 'PATCH',
     headers: { 'if-match': '"other"' },

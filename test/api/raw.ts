@@ -35,7 +35,12 @@ export async function refusedUpgrade(
     headers: { ...(token !== null && { authorization: `Bearer ${token}` }), ...sent },
   });
   socket.on('error', () => {});
-  const [, response] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage];
+  const opened = once(socket, 'open').then(() => {
+    socket.terminate();
+    throw new Error(`The server accepted the upgrade of ${path}.`);
+  });
+  const refused = once(socket, 'unexpected-response');
+  const [, response] = (await Promise.race([refused, opened])) as [unknown, IncomingMessage];
   let text = '';
   for await (const piece of response) text += piece;
   const headers = new Headers(

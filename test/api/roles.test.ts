@@ -10,6 +10,7 @@ import type { Route } from '../../src/http/request.ts';
 import { changedProgram, type Change } from '../secrets/changed-program.ts';
 import { edge, openHouse, type Answer, type House } from './house.ts';
 import { isRefused, refusals, unrated } from './refusal.ts';
+import { refusedUpgrade } from './raw.ts';
 import { cookieFor, fromPage, signIn, tokenOf, withCookie } from './signing.ts';
 
 /** The contract's table: who may use a route, by the first pattern that fits. o e a v: the four roles. */
@@ -277,6 +278,16 @@ async function liveView(t: Test, house: House): Promise<void> {
   const { id } = await house.session(assistant.id);
   t.equal((await house.ask(`/sessions/${id}/end`, { method: 'POST' })).status, 200);
   for (const { expected, kinds } of watchers) t.same(await kinds(), expected);
+  const cookie = await person(house, 'viewer', house.workspaceId);
+  for (const workspace of [await newWorkspace(house), 'wks_none'])
+    isRefused(
+      t,
+      await refusedUpgrade(house.url, `/console/api/inspect?workspace=${workspace}`, {
+        headers: { cookie, origin: house.url },
+      }),
+      unrated(refusals.noRoute),
+      'another workspace',
+    );
 }
 
 /** Watches the live view: the kinds of actors whose events it showed up to now. */

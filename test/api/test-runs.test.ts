@@ -335,4 +335,14 @@ async function required(t: Test, house: House): Promise<void> {
   await played(house, id);
   t.match((await publish()).json, { version: 2 });
   t.match(await operate(house, 'POST', `${path}/rollback`, {}), { version: 1 });
+  const fresh = await operate(house, 'POST', `/workspaces/${house.workspaceId}/assistants`, {
+    name: 'Never published',
+    require_tests: true,
+  });
+  const enabled = await house.console(assistantPath(house, fresh.id, '/enable'), { method: 'POST' });
+  isRefused(t, enabled, unrated(refusals.testsNotPassed), 'enable, which would publish the draft');
+  t.match(await operate(house, 'GET', assistantPath(house, fresh.id)), { status: 'draft', version: null });
+  await operate(house, 'POST', `${path}/disable`);
+  await operate(house, 'PATCH', path, { greeting: 'Not tested' });
+  t.match(await operate(house, 'POST', `${path}/enable`), { status: 'published', version: 1 }, 'a version is there');
 }

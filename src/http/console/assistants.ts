@@ -1,5 +1,5 @@
 /** `/console/api/workspaces/{w}/assistants`. */
-import { testedDraftCheck } from './required-tests.ts';
+import { testedDraftCheck, testsCheck } from './required-tests.ts';
 import { choiceOf } from '../../conversation/voice-call.ts';
 import { Failure } from '../../base/errors.ts';
 import { isTemplate, personFacts } from '../../base/variables.ts';
@@ -7,7 +7,7 @@ import { aliasKey } from '../../base/link-fields.ts';
 import { recordsOf } from '../../store/parts/catalog.ts';
 import { defaultDesk, deskTexts } from '../../store/records/attendance.ts';
 import { templatesOf } from '../../store/records/settings.ts';
-import { draftSnapshot, type AssistantVerb } from '../../host/assistants.ts';
+import { draftSnapshot, type AssistantVerb, type Publication } from '../../host/assistants.ts';
 import { createdMove } from '../../actors/history.ts';
 import { removeRunsOf } from '../../conversation/testing/retention.ts';
 import { limits } from '../../base/limits.ts';
@@ -149,11 +149,17 @@ export const moveAssistant =
         verb,
         nowSeconds(request),
         causeByOperator(request, audited(request, 'assistant', verb)),
-        verb === 'publish' ? { note, check: await testedDraftCheck(request) } : {},
+        await publicationBy(verb, note, request),
       ),
     );
     return assistantReply(present(actor, unknown()).record, request);
   };
+
+/** The terms of the version that a verb may make: `enable` makes the first one. */
+async function publicationBy(verb: AssistantVerb, note: string | null, request: ConsoleRequest): Promise<Publication> {
+  if (verb === 'publish') return { note, check: await testedDraftCheck(request) };
+  return verb === 'enable' ? { check: await testsCheck(request) } : {};
+}
 
 /** Waits for an assistant to be stored; rejects a slug and an alias that belong to another one. */
 async function withNames<T>(stored: Promise<T>): Promise<T> {

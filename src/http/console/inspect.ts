@@ -9,6 +9,7 @@ import type { ResponseHeaders, Socket, Upgrade } from '../../base/edge.ts';
 import { watchFeed, type Awake, type Watching } from '../../host/feed.ts';
 import type { ActorIdentity, Inspected } from '../../actors/inspector.ts';
 import { reaches, showsLive } from '../../base/roles.ts';
+import { Failure } from '../../base/errors.ts';
 import { jsonText } from '../../base/json.ts';
 import type { OperatorCaller, Request } from '../request.ts';
 import type { FeedFormat } from './feed-format.ts';
@@ -31,6 +32,7 @@ export function watchActors(
 ): void {
   const { host, clock } = services;
   const { format: name, ...narrowed } = query;
+  if (query.workspace !== undefined && !reaches(caller.grant, query.workspace)) throw new Failure('route_not_found');
   const watched = new Watched(narrowed);
   const shows = (actor: ActorIdentity): boolean =>
     reaches(caller.grant, actor.workspaceId) && showsLive(caller.grant, actor.kind) && watched.shows(actor);

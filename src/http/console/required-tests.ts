@@ -8,17 +8,24 @@ import { reachPathAssistant, type ConsoleRequest } from './common.ts';
 import { draftCheck } from './drafts.ts';
 import { pageOfAssistant, testsOf } from './tests.ts';
 
-/**
- * Returns the check that publishing makes within its step: as `draftCheck`, and it throws 409 `tests_not_passed` for a
- * draft that has not passed.
- */
-export async function testedDraftCheck(request: ConsoleRequest<unknown, any>): Promise<(digest: string) => void> {
-  const check = draftCheck(request);
+type DraftCheck = (digest: string) => void;
+
+/** Returns the check that publishing makes within its step: `draftCheck`, then `testsCheck`. */
+export async function testedDraftCheck(request: ConsoleRequest<unknown, any>): Promise<DraftCheck> {
+  const isExpected = draftCheck(request);
+  const hasPassed = await testsCheck(request);
+  return (digest) => {
+    isExpected(digest);
+    hasPassed(digest);
+  };
+}
+
+/** Returns the check that throws 409 `tests_not_passed` for a draft that has not passed the tests it must pass. */
+export async function testsCheck(request: ConsoleRequest<unknown, any>): Promise<DraftCheck> {
   const { record } = await reachPathAssistant(request);
-  if (!record.requireTests) return check;
+  if (!record.requireTests) return () => {};
   const passed = await passedDigests(record, request);
   return (digest) => {
-    check(digest);
     if (!passed.has(digest)) throw new Failure('tests_not_passed');
   };
 }

@@ -117,6 +117,10 @@ ${voice}`,
       'Switches an assistant off: new sessions and new messages are 409 `assistant_disabled`.',
       'disabled',
     ),
-    ...move('enable', 'Switches a disabled assistant on again: it is published.', 'published'),
+    ...move(
+      'enable',
+      'Switches a disabled assistant on again: it is published. The draft of an assistant that was never published becomes its first version, for which `require_tests` holds.',
+      'published',
+    ),
   },
 };

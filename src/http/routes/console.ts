@@ -95,6 +95,12 @@ const credentialErrors = ['route_not_found', 'unencrypted_url'] as const;
 const assistantErrors = ['route_not_found', 'assistant_not_found'] as const;
 
 const moves = { publish: 'Publishes', unpublish: 'Unpublishes', disable: 'Disables', enable: 'Enables' } as const;
+const moveErrors = {
+  publish: ['draft_changed', 'tests_not_passed'],
+  unpublish: [],
+  disable: [],
+  enable: ['tests_not_passed'],
+} as const;
 
 export const consoleRoutes: readonly Route[] = [
   ...signInRoutes,
@@ -182,7 +188,7 @@ export const consoleRoutes: readonly Route[] = [
       summary: `${moves[verb]} an assistant.`,
       ...(verb === 'publish' && { body: wire.PublishBody, bodyOptional: true }),
       success: json(wire.ConsoleAssistantView, 'The assistant.', 200, ['ETag']),
-      errors: verb === 'publish' ? [...assistantErrors, 'draft_changed', 'tests_not_passed'] : assistantErrors,
+      errors: [...assistantErrors, ...moveErrors[verb]],
     }),
   ),
   operator('GET', `${inWorkspace}/keys`, 'keys.read', keys.listKeys, {
