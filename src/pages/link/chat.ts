@@ -14,7 +14,7 @@ import { Parley } from '../../client/parley.ts';
 import type { Attendance, Link, PendingToolCall, ToolResult, Visitor } from '../../client/types.ts';
 import { onWake } from '../../client/wake.ts';
 import { after, now, wallClock } from './clock.ts';
-import type { Memories, Pending, Remembered } from './memory.ts';
+import { ownedBy, recall, type Memories, type Pending, type Remembered } from './memory.ts';
 import type { Rating } from './rating.ts';
 import { showSession } from './tabs.ts';
 
@@ -123,7 +123,7 @@ export class Chat {
     this.#options = options;
     const { memory, admission } = options;
     if (admission.shut !== null) this.#options = { ...options, memory: noMemory };
-    const known = this.#remembered();
+    const known = recall(this.#options.memory, admission.signed);
     this.parley = this.#client((this.#visitor = known?.visitor ?? admission.signed));
     if (admission.shut !== null) return;
     memory.changed = () => this.#noteOther();
@@ -288,7 +288,7 @@ export class Chat {
   #noteOther(): void {
     if (this.#session !== null) return this.#remember();
     if (this.#pending !== null || this.#delivering) return;
-    const found = this.#mine(this.#options.memory.read(true));
+    const found = ownedBy(this.#options.admission.signed, this.#options.memory.read(true));
     if (found === null) return;
     this.parley = this.#client((this.#visitor = found.visitor));
     this.#goOn({ ...found, pending: null });
@@ -501,25 +501,6 @@ export class Chat {
     this.#replying = false;
     this.spoken = this.#greeted = nothing;
     this.#remember();
-  }
-
-  /** The stored conversation of this visitor. Forgets another one where the site has said who the visitor is. */
-  #remembered(): Remembered | null {
-    const { memory, admission } = this.#options;
-    const found = memory.read();
-    const mine = this.#mine(found);
-    if (mine !== null || found === null || admission.signed === null) return mine;
-    memory.write(null);
-    // A tab may have had its own in front of the one that all tabs have.
-    return this.#mine(memory.read());
-  }
-
-  /** A stored conversation, if it is this visitor's. */
-  #mine(found: Remembered | null): Remembered | null {
-    if (found === null) return null;
-    const { signed } = this.#options.admission;
-    if (signed !== null) return found.visitor.id === signed.id ? { ...found, visitor: signed } : null;
-    return found.visitor.token !== '' && found.visitor.expires_at * 1000 > now() ? found : null;
   }
 
   /**

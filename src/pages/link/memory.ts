@@ -1,5 +1,6 @@
 /** The browser's memory of a conversation for the next visit; where storage is denied, this page alone keeps it. */
 import type { Visitor } from '../../client/types.ts';
+import { now } from './clock.ts';
 
 /** A message that the service has not acknowledged. */
 export interface Pending {
@@ -36,6 +37,23 @@ export function parsed(text: string): Remembered | null {
   } catch {
     return null;
   }
+}
+
+/** A stored conversation, if it is this visitor's. `signed`: the visitor whom the site has named; null for anybody. */
+export function ownedBy(signed: Visitor | null, found: Remembered | null): Remembered | null {
+  if (found === null) return null;
+  if (signed !== null) return found.visitor.id === signed.id ? { ...found, visitor: signed } : null;
+  return found.visitor.token !== '' && found.visitor.expires_at * 1000 > now() ? found : null;
+}
+
+/** The stored conversation of this visitor. Forgets another one where the site has said who the visitor is. */
+export function recall(memory: Memories, signed: Visitor | null): Remembered | null {
+  const found = memory.read();
+  const own = ownedBy(signed, found);
+  if (own !== null || found === null || signed === null) return own;
+  memory.write(null);
+  // A tab may have had its own in front of the one that all tabs have.
+  return ownedBy(signed, memory.read());
 }
 
 /**
