@@ -25,18 +25,17 @@ export const decimal =
 
 const versionPattern = /^[1-9]\d{0,8}$/;
 
-/** Reads the number of a version. */
-export function versionNumber(text: string): number {
-  if (!versionPattern.test(text)) throw new InvalidArgumentError('It must be the number of a version.');
+const versionOf = (text: string, expected: string): number => {
+  if (!versionPattern.test(text)) throw new InvalidArgumentError(`It must be ${expected}.`);
   return Number(text);
-}
+};
+
+/** Reads the number of a version. */
+export const versionNumber = (text: string): number => versionOf(text, 'the number of a version');
 
 /** Reads the number of a version, or `draft`. */
-export function versionOrDraft(text: string): number | 'draft' {
-  if (text === 'draft') return text;
-  if (!versionPattern.test(text)) throw new InvalidArgumentError('It must be the number of a version, or draft.');
-  return Number(text);
-}
+export const versionOrDraft = (text: string): number | 'draft' =>
+  text === 'draft' ? text : versionOf(text, 'the number of a version, or draft');
 
 /** Gathers a flag that may be given several times. */
 export const gather = (text: string, before: readonly string[] = []): readonly string[] => [...before, text];
