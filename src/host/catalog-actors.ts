@@ -8,7 +8,6 @@ import type { Clock } from '../base/clock.ts';
 import { limits } from '../base/limits.ts';
 import { thenSync } from '../base/then-sync.ts';
 import {
-  StoreUnavailable,
   type AssistantVersion,
   type Catalog,
   type CatalogKind,
@@ -18,6 +17,7 @@ import {
   type Snapshot,
   type Versioned,
 } from '../store/store.ts';
+import { manyWriters } from '../store/parts/change-record.ts';
 import type { MachineDraft, MachineInstance } from '../actors/actor.ts';
 import { nobody } from '../actors/cause.ts';
 import { moveOf } from '../actors/history.ts';
@@ -250,9 +250,7 @@ export class CatalogActors<K extends CatalogKind, Event extends Typed, Outcome e
       const changed = await actor.mailbox.post(() => this.#commit(actor, decide, cause));
       if (changed) return actor;
     }
-    throw new StoreUnavailable(
-      `Other writers changed the ${this.options.kind} ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-    );
+    throw manyWriters(this.options.kind);
   }
 
   async remove(workspaceId: string, id: string, { audit }: Cause = nobody): Promise<boolean> {

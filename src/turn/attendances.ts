@@ -26,7 +26,6 @@ import type { Unsealed } from '../store/records.ts';
 import { attendanceOf, defaultDesk, type AttendanceChange, type DeskText } from '../store/records/attendance.ts';
 import { endEvents, eventCountOf, eventsOfMessage } from '../store/records/events.ts';
 import {
-  StoreUnavailable,
   type Assistant,
   type AttendSession,
   type AuditEntry,
@@ -37,6 +36,7 @@ import {
   type PageRequest,
   type Session,
 } from '../store/store.ts';
+import { manyWriters } from '../store/parts/change-record.ts';
 import { AttendedSessions } from './attended.ts';
 import type { LiveSession } from './in-flight.ts';
 import { declinedCalls } from './pending-tool-calls.ts';
@@ -297,9 +297,7 @@ export class Attendances {
         const done = await step(clock.now());
         if (done !== null) return done;
       }
-      throw new StoreUnavailable(
-        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-      );
+      throw manyWriters('session');
     });
   }
 

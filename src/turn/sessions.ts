@@ -16,6 +16,7 @@ import {
   type StopRequest,
   type Versioned,
 } from '../store/store.ts';
+import { manyWriters } from '../store/parts/change-record.ts';
 import { SessionActor, type SessionActorParts, type SessionDecision } from '../host/session-actor.ts';
 import type { LiveSession, TurnInFlight } from './in-flight.ts';
 import { migratedSnapshot } from '../actors/actor.ts';
@@ -327,9 +328,7 @@ export class Sessions {
           throw await visitors.refuse(moved.workspaceId, use, wanted, charged.answers, at, cause);
         if (charged.outcome === 'charged') return moved;
       }
-      throw new StoreUnavailable(
-        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-      );
+      throw manyWriters('session');
     });
   }
 
@@ -373,9 +372,7 @@ export class Sessions {
         actor.publish(decision, cause);
         return decision.outcomes;
       }
-      throw new StoreUnavailable(
-        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-      );
+      throw manyWriters('session');
     });
   }
 

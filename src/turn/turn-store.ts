@@ -29,6 +29,7 @@ import type {
   TurnPlace,
   Versioned,
 } from '../store/store.ts';
+import { manyWriters } from '../store/parts/change-record.ts';
 import { indexAfter } from '../base/text.ts';
 import { UnreadableSnapshot } from '../actors/actor.ts';
 import { movedSession, sessionMoveOf } from '../actors/history.ts';
@@ -403,9 +404,7 @@ export class StoredTurnSteps implements TurnSteps {
         }
         if (answer.outcome === 'fenced') return 'fenced';
       }
-      throw new StoreUnavailable(
-        `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-      );
+      throw manyWriters('session');
     });
   }
 

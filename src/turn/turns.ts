@@ -18,6 +18,7 @@ import {
   type TakenLimit,
   type Turn,
 } from '../store/store.ts';
+import { manyWriters } from '../store/parts/change-record.ts';
 import { answeredCalls, refusedCalls, type CallAnswer, type AnsweredMessage } from './pending-tool-calls.ts';
 import { Pace } from './pace.ts';
 import { LiveTurns } from './live-turns.ts';
@@ -208,7 +209,7 @@ export class Turns {
         if (accepted === 'assistant') throw new Failure('session_ended');
         if (accepted?.kind === 'accepted') return accepted.messageId;
       }
-      throw manyWriters();
+      throw manyWriters('session');
     });
   }
 
@@ -240,7 +241,7 @@ export class Turns {
         if (started?.kind === 'remembered' && !check.isDone && (await this.#checkElsewhere(actor, check))) continue;
         if (started !== null) return started;
       }
-      throw manyWriters();
+      throw manyWriters('session');
     });
   }
 
@@ -589,10 +590,5 @@ const withAmended = (history: readonly Message[], amended: Message): Message[] =
 
 const overBudget = (refusing: TakenLimit, at: number): Failure =>
   new Failure('rate_limited', { seconds: secondsToRenewal(refusing, at), limiter: 'tokensPerDay' });
-
-const manyWriters = (): StoreUnavailable =>
-  new StoreUnavailable(
-    `Other writers changed the session ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
-  );
 
 const workspaceFull = (): Failure => new Failure('rate_limited', { seconds: 1 });

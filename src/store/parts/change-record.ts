@@ -23,7 +23,11 @@ export async function changeRecord<K extends CatalogKind>(
     if (after === null) return before;
     if ((await catalog.replace(kind, after, version, undefined, audit?.(before, after))) !== null) return after;
   }
-  throw new StoreUnavailable(
+  throw manyWriters(kind);
+}
+
+/** The failure of a change that other writers of the record came before each time. */
+export const manyWriters = (kind: string): StoreUnavailable =>
+  new StoreUnavailable(
     `Other writers changed the ${kind} ${limits.decisionAttemptsMax} times in a row. Repeat the request.`,
   );
-}
