@@ -7,6 +7,7 @@ import type { CallMessage, CallSettings, CallToken, WireMessage, WireState } fro
 import { CallSockets, passes } from './call-socket.ts';
 import { realClock, type Clock } from './clock.ts';
 import type { Parley } from './parley.ts';
+import { PersonAudio } from './person-audio.ts';
 import type { Player } from './player.ts';
 import { ReplyPlayback } from './reply-playback.ts';
 import type { Socket, SocketClass } from './socket.ts';
@@ -46,15 +47,12 @@ export interface CallOptions extends CallSettings {
 export type AudioSource = AsyncIterable<ArrayBuffer | ArrayBufferView>;
 
 /** Times in milliseconds. */
-const [hangUpMs, keptMs] = [2_000, 2_000];
+const hangUpMs = 2_000;
 /**
  * The last of a reply is in the microphone so long after it has left the loudspeaker, as far as nobody knows: its own
  * delay, the room, the way to the program.
  */
 const echoMs = 300;
-/** Audio that waits in a socket that does not take it is worth nothing later. */
-const bufferedBytesMax = 65_536;
-
 /** The bytes of silence, by encoding. */
 const silences: Readonly<Record<string, number>> = { pcm_mulaw: 0xff, pcm_alaw: 0xd5 };
 
@@ -72,6 +70,7 @@ export class Call {
   readonly #clock: Clock;
   readonly #player: Player;
   readonly #playback: ReplyPlayback;
+  readonly #audio: PersonAudio;
   readonly #listeners = new Set<(event: CallEvent) => void>();
   readonly #ending = new AbortController();
   readonly #closed: Promise<void>;
@@ -79,10 +78,6 @@ export class Call {
   #state: CallState = 'opening';
   #socket: Socket | null = null;
   #ready: Extract<CallMessage, { type: 'ready' }> | null = null;
-  /** Audio of the person that no socket has taken yet, the latest `keptMs` of it. */
-  #kept: Uint8Array[] = [];
-  #sentBytes = 0;
-  #sentAt = 0;
   /** The time of the person's last voice or typed message, while it has no answer. */
   #asked: number | null = null;
   #greeted = false;
@@ -108,6 +103,7 @@ export class Call {
     this.#settings = settings;
     this.#clock = clock;
     this.#player = player;
+    this.#audio = new PersonAudio(settings, clock);
     this.#playback = new ReplyPlayback({
       player,
       clock,
@@ -179,10 +175,7 @@ export class Call {
     if (this.#state === 'closed' || (silent && encoding === 'opus')) return;
     // The caller may reuse its buffer.
     const own = silent ? new Uint8Array(view.length).fill(silences[encoding] ?? 0) : view.slice();
-    if (this.#socket !== null) return this.#sendAudio(own);
-    this.#kept.push(own);
-    while (this.#kept.length > 1 && this.#msOf(this.#kept.reduce((sum, { length }) => sum + length, 0)) > keptMs)
-      this.#kept.shift();
+    this.#audio.send(own, this.#socket);
   }
 
   /** Sends all of a source, until it ends or the call does. Rejects with the source's failure. */
@@ -252,29 +245,14 @@ export class Call {
     this.#socket?.send(JSON.stringify(message));
   }
 
-  /**
-   * Milliseconds of a number of bytes of the person's audio; for opus, whose packets have no fixed length, 20 ms for
-   * 160 bytes.
-   */
-  #msOf(bytes: number): number {
-    const { encoding = 'pcm_s16le', sample_rate = 16_000 } = this.#settings;
-    return encoding === 'opus' ? bytes / 8 : (bytes * 1000) / (sample_rate * (encoding === 'pcm_s16le' ? 2 : 1));
-  }
-
-  #sendAudio(audio: Uint8Array): void {
-    if (this.#socket!.bufferedAmount > bufferedBytesMax) return;
-    this.#socket!.send(audio);
-    this.#sentBytes += audio.length;
-    this.#sentAt = this.#clock.now();
-  }
-
   /** Opens sockets one after the other until the call ends. */
   async #run(): Promise<void> {
     const { signal } = this.#ending;
     try {
       for (;;) {
         const { socket, ended } = await this.#sockets.open(!this.#greeted, signal);
-        this.#taken(socket);
+        this.#socket = socket;
+        this.#audio.open(socket);
         const failure = await ended;
         this.#socket = null;
         if (this.#hangingUp) return this.#end('hangup', null);
@@ -289,18 +267,11 @@ export class Call {
     }
   }
 
-  /** The socket is open: the audio that waited goes first. */
-  #taken(socket: Socket): void {
-    this.#socket = socket;
-    this.#sentBytes = 0;
-    for (const audio of this.#kept.splice(0)) this.#sendAudio(audio);
-  }
-
   #take(message: WireMessage): void {
     if (this.#state === 'closed') return;
     if (message.type === 'state') return this.#enter(message.state);
     if (message.type === 'ready') this.#ready = { ...message, ...this.#ownReady() };
-    if (message.type === 'speech.stopped') this.#asked = this.#timeOf(message.at_ms);
+    if (message.type === 'speech.stopped') this.#asked = this.#audio.timeOf(message.at_ms);
     if (message.type === 'message.accepted') this.#asked = null;
     if (message.type === 'audio.start' && message.turn_id === null) this.#greeted = true;
     this.#playback.take(message);
@@ -314,11 +285,6 @@ export class Call {
     return Object.fromEntries(
       names.flatMap((name) => (this.#settings[name] === undefined ? [] : [[name, this.#settings[name]]])),
     );
-  }
-
-  /** The time at which the person's audio was so far. */
-  #timeOf(audioMs: number): number {
-    return this.#sentAt - Math.max(0, this.#msOf(this.#sentBytes) - audioMs);
   }
 
   #answered(id: string, at: number): void {
