@@ -14,9 +14,22 @@ const ownTypes: readonly number[] = [401, 403, 429];
 const typeOf = ({ status, type }: ErrorRow): string =>
   status < 500 && !ownTypes.includes(status) ? 'invalid_request_error' : type;
 
-/** The body of an answer that failed. */
-export const openaiFailureText = ({ row, message, param }: Refusal, requestId: string): string =>
-  jsonText({ error: { message, type: typeOf(row), param: param ?? null, code: row.code }, request_id: requestId });
+/** A field's path as OpenAI's API writes it: `messages[0].content[1]`. */
+const indexed = (path: string): string => path.replace(/\.(\d+)(?=\.|$)/g, '[$1]');
+
+/** The body of an answer that failed. Its sentence names the field as `param` does. */
+export function openaiFailureText({ row, message, param }: Refusal, requestId: string): string {
+  const error =
+    param === undefined
+      ? { message, type: typeOf(row), param: null, code: row.code }
+      : {
+          message: message.replace(param, () => indexed(param)),
+          type: typeOf(row),
+          param: indexed(param),
+          code: row.code,
+        };
+  return jsonText({ error, request_id: requestId });
+}
 
 /** A failure within a stream: its type goes with its code. */
 export const openaiStreamError = ({ code, message, type }: ErrorRow) => ({ message, type, param: null, code });

@@ -368,50 +368,50 @@ const refusals: readonly (readonly [string, string, object, string, RegExp])[] =
     'a picture in the last message',
     'chat/completions',
     { messages: [hi, { role: 'assistant', content: 'Yes.' }, hi, { role: 'user', content: [text('Look.'), picture] }] },
-    'messages.3.content.1',
+    'messages[3].content[1]',
     /pictures/,
   ],
   [
     'a picture alone',
     'chat/completions',
     { messages: [{ role: 'user', content: [picture] }] },
-    'messages.0.content.0',
+    'messages[0].content[0]',
     /pictures/,
   ],
   [
     'a file in the last message',
     'chat/completions',
     { messages: [{ role: 'user', content: [text('a'), text('b'), { type: 'file', file: {} }] }] },
-    'messages.0.content.2',
+    'messages[0].content[2]',
     /files/,
   ],
   [
     'a sound in the last message',
     'chat/completions',
     { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
-    'messages.0.content.0',
+    'messages[0].content[0]',
     /text/,
   ],
   [
     'a part that is none',
     'chat/completions',
     { messages: [{ role: 'user', content: [text('a'), 7] }] },
-    'messages.0.content.1',
-    /`messages\.0\.content\.1`/,
+    'messages[0].content[1]',
+    /`messages\[0\]\.content\[1\]`/,
   ],
   [
     'a part without its text',
     'chat/completions',
     { messages: [{ role: 'user', content: [{ type: 'text' }] }] },
-    'messages.0.content.0',
-    /`messages\.0\.content\.0`/,
+    'messages[0].content[0]',
+    /`messages\[0\]\.content\[0\]`/,
   ],
   [
     'content that is none',
     'chat/completions',
     { messages: [{ role: 'assistant', content: { a: 1 } }, hi] },
-    'messages.0.content',
-    /`messages\.0\.content`/,
+    'messages[0].content',
+    /`messages\[0\]\.content`/,
   ],
   [
     'a picture in the last message, before instructions',
@@ -422,21 +422,21 @@ const refusals: readonly (readonly [string, string, object, string, RegExp])[] =
         { role: 'system', content: 'Be brief.' },
       ],
     },
-    'messages.0.content.0',
+    'messages[0].content[0]',
     /pictures/,
   ],
   [
     'a call without a function',
     'chat/completions',
     { messages: [hi, calling(call('c1'), { id: 'c2' }), result('c1'), hi] },
-    'messages.1.tool_calls.1',
+    'messages[1].tool_calls[1]',
     /tool_calls/,
   ],
   [
     'a call without a name',
     'chat/completions',
     { messages: [hi, calling({ id: 'c2', function: {} }), hi] },
-    'messages.1.tool_calls.0.function.name',
+    'messages[1].tool_calls[0].function.name',
     /required/,
   ],
   [
@@ -455,7 +455,7 @@ const refusals: readonly (readonly [string, string, object, string, RegExp])[] =
         },
       ],
     },
-    'input.2.content.1',
+    'input[2].content[1]',
     /pictures/,
   ],
   [
@@ -468,8 +468,8 @@ const refusals: readonly (readonly [string, string, object, string, RegExp])[] =
         { role: 'user', content: 'c' },
       ],
     },
-    'input.1',
-    /`input\.1`/,
+    'input[1]',
+    /`input\[1\]`/,
   ],
 ];
 
@@ -550,7 +550,7 @@ t.test('an item that a client refers to reaches the model as the item itself', a
   ];
   for (const item of unknown) {
     const { status, json } = await house.ask('/v1/responses', { body: { model: assistant.id, input: [hi, item, hi] } });
-    t.same([status, json.error.param], [400, 'input.1'], JSON.stringify(item));
+    t.same([status, json.error.param], [400, 'input[1]'], JSON.stringify(item));
   }
 });
 

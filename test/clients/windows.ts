@@ -315,6 +315,6 @@ export async function chatWindows(t: Test, house: House): Promise<void> {
     body: { model: 'windows', messages: [pictured], stream: true },
   });
   const sentence =
-    'The part `messages.0.content.1` is not taken: the last message is read as text, without pictures and files.';
+    'The part `messages[0].content[1]` is not taken: the last message is read as text, without pictures and files.';
   t.same([refused.status, refused.json.error.message], [400, sentence], 'the windows show the sentence of an error');
 }
