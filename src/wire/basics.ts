@@ -62,8 +62,12 @@ export const metadataOf = (description?: string) =>
     ...(description !== undefined && { description }),
   });
 
-/** The query of a list whose cursors look like this. */
-const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
+/** The query of a list whose cursors look like this; `orders` describes the two orders. */
+export const pageQuery = (
+  cursor: string,
+  order: 'asc' | 'desc',
+  orders = 'By creation: `asc` is oldest first, `desc` newest first.',
+) => ({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -73,12 +77,7 @@ const pageQuery = (cursor: string, order: 'asc' | 'desc') => ({
     }),
   ),
   after: Type.Optional(Type.String({ pattern: cursor, description: 'The `next_cursor` of the page before.' })),
-  order: Type.Optional(
-    Type.Enum(['asc', 'desc'], {
-      default: order,
-      description: `By creation: \`asc\` is oldest first, \`desc\` newest first.`,
-    }),
-  ),
+  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: order, description: orders })),
 });
 
 /** The query of a list of records, newest first; their ids are its cursors. */

@@ -1,23 +1,9 @@
 /** The history of an actor: the steps that changed its state (contract 9, "Details of history, feed and desk"). */
 import { Type, type Static } from 'typebox';
-import { listOf, mapOf, named, Nullable, Strings, UnixSeconds } from './basics.ts';
-import { limits } from '../base/limits.ts';
+import { listOf, mapOf, named, Nullable, pageQuery, Strings, UnixSeconds } from './basics.ts';
 
 export const HistoryQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: limits.listMax,
-      default: limits.listDefault,
-      description: 'How many items a page has at most.',
-    }),
-  ),
-  after: Type.Optional(
-    Type.String({ pattern: '^[0-9]{1,12}(\\.[0-9]{1,12})?$', description: 'The `next_cursor` of the page before.' }),
-  ),
-  order: Type.Optional(
-    Type.Enum(['asc', 'desc'], { default: 'desc', description: '`asc` is oldest first, `desc` newest first.' }),
-  ),
+  ...pageQuery('^[0-9]{1,12}(\\.[0-9]{1,12})?$', 'desc', '`asc` is oldest first, `desc` newest first.'),
   refused: Type.Optional(Type.Boolean({ description: '`true`: only refused events; `false`: only the others.' })),
 });
 

@@ -27,6 +27,15 @@ export const turnStream: Success = {
   headers: ['Cache-Control', 'X-Accel-Buffering', 'X-Turn-Id'],
 };
 
+/** Speech as it is made. */
+export const speechStream: Success = {
+  status: 200,
+  description: 'The audio, as it is made or whole.',
+  content: { type: 'audio/wav', schema: wire.Audio },
+  exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'],
+  headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'],
+};
+
 /** A session's events as a stream. */
 export const sessionStream: Success = {
   status: 200,
@@ -168,13 +177,7 @@ export const apiRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.SpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: {
-      status: 200,
-      description: 'The audio, as it is made or whole.',
-      content: { type: 'audio/wav', schema: wire.Audio },
-      exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'],
-      headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'],
-    },
+    success: speechStream,
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
     budget: 'speech',

@@ -10,7 +10,7 @@ import { abortTurn, rateTurn, turnEvents, unrateTurn } from '../handlers/turns.t
 import { limits } from '../../base/limits.ts';
 import type { Route } from '../request.ts';
 import * as wire from '../../wire/wire.ts';
-import { sessionStream, turnStream } from './api.ts';
+import { sessionStream, speechStream, turnStream } from './api.ts';
 import { guest, json, newcomer, nothingLeft, open, text, visitor } from './row.ts';
 
 const session = '/p/{slug}/sessions/{id}';
@@ -125,13 +125,7 @@ export const linkRoutes: readonly Route[] = [
     summary: 'Speaks a text, sentence by sentence.',
     body: wire.LinkSpeechBody,
     tooLong: { text: { name: 'text_too_long', limit: limits.speechCharactersMax } },
-    success: {
-      status: 200,
-      description: 'The audio, as it is made or whole.',
-      content: { type: 'audio/wav', schema: wire.Audio },
-      exports: ['audio/pcm', 'audio/mpeg', 'audio/ogg'],
-      headers: ['X-Accel-Buffering', 'X-Audio-Sample-Rate'],
-    },
+    success: speechStream,
     errors: [...onVoice, 'text_too_long', 'assistant_unavailable'],
     newWork: true,
   }),

@@ -1,10 +1,11 @@
 /** OpenAI's API (contract 14). */
+import type { TSchema } from 'typebox';
 import { limits } from '../../base/limits.ts';
 import { chatCompletions } from '../openai/chat.ts';
 import { getModel, listModels } from '../openai/models.ts';
 import { createResponse, deleteResponse, getResponse } from '../openai/responses.ts';
 import { audioSpeech } from '../openai/speech.ts';
-import type { Route } from '../request.ts';
+import type { Route, Success } from '../request.ts';
 import * as wire from '../../wire/wire.ts';
 import { api, json } from './row.ts';
 
@@ -13,6 +14,12 @@ const onModel = ['model_not_found', 'missing_visitor_fields', 'assistant_not_pub
 const onWishes = ['text_only', 'not_supported'] as const;
 
 const onResponse = ['turn_not_found', 'assistant_not_permitted'] as const;
+
+/** An answer that comes whole, or with `stream` as events. */
+const wholeOrStream = (schema: TSchema, description: string): Success => ({
+  ...json(schema, description, 200, ['X-Session-Id', 'X-Turn-Id', 'Cache-Control', 'X-Accel-Buffering']),
+  exports: ['text/event-stream'],
+});
 
 export const openaiRoutes: readonly Route[] = [
   api('GET', '/v1/models', listModels, {
@@ -27,15 +34,7 @@ export const openaiRoutes: readonly Route[] = [
   api('POST', '/v1/chat/completions', chatCompletions, {
     summary: 'Answers a conversation.',
     body: wire.ChatCompletionBody,
-    success: {
-      ...json(wire.ChatCompletionView, 'The answer; with `stream` it comes as chunks.', 200, [
-        'X-Session-Id',
-        'X-Turn-Id',
-        'Cache-Control',
-        'X-Accel-Buffering',
-      ]),
-      exports: ['text/event-stream'],
-    },
+    success: wholeOrStream(wire.ChatCompletionView, 'The answer; with `stream` it comes as chunks.'),
     errors: [
       ...onModel,
       ...onWishes,
@@ -52,15 +51,7 @@ export const openaiRoutes: readonly Route[] = [
   api('POST', '/v1/responses', createResponse, {
     summary: 'Answers, in a session that can go on.',
     body: wire.ResponseBody,
-    success: {
-      ...json(wire.ResponseView, 'The response; with `stream` it comes as events.', 200, [
-        'X-Session-Id',
-        'X-Turn-Id',
-        'Cache-Control',
-        'X-Accel-Buffering',
-      ]),
-      exports: ['text/event-stream'],
-    },
+    success: wholeOrStream(wire.ResponseView, 'The response; with `stream` it comes as events.'),
     errors: [
       ...onModel,
       ...onWishes,

@@ -15,11 +15,11 @@ import { shortId } from '../format.ts';
 import { may } from '../may.ts';
 import { verifiedFact } from '../parts/verified.tsx';
 import { versionFact } from '../parts/version-fact.tsx';
-import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
+import { AbortTurn, ChartLinks, EndSession } from '../parts/session-acts.tsx';
 import { Day, MomentText, Until } from '../parts/time.tsx';
 import { TurnSteps } from '../parts/turn-steps.tsx';
 import { Wait } from '../parts/wait.tsx';
-import { apiWorkspace, callChart, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
+import { apiWorkspace, inWorkspace, search, segments, setQuery, turnChart } from '../route.ts';
 import type { Assistant, Session } from '../types.ts';
 
 /** The fields read of the record of any actor whose kind has one. */
@@ -289,16 +289,7 @@ function Acts({ kind, id, turn, call, state, awake }: ActOptions) {
       <a class="button quiet" href={inWorkspace('sessions', id)}>
         Transcript
       </a>
-      {turn && (
-        <a class="button quiet" href={turnChart(turn, id)}>
-          Turn
-        </a>
-      )}
-      {call !== null && (
-        <a class="button quiet" href={callChart(call, id)}>
-          Call
-        </a>
-      )}
+      <ChartLinks session={id} turn={turn} call={call} />
       {(state === 'streaming' || turn) && may('sessions.end') && <AbortTurn session={id} turn={null} />}
       {(state === 'open' || state === 'streaming') && may('sessions.end') && <EndSession session={id} />}
     </>

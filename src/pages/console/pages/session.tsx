@@ -10,8 +10,9 @@ import { caught, Failure } from '../parts/failure.tsx';
 import { Facts, Head, State } from '../parts/head.tsx';
 import { Erase, Erased } from '../parts/erasing.tsx';
 import { Attend, useEvents } from '../parts/attend.tsx';
-import { AbortTurn, EndSession } from '../parts/session-acts.tsx';
+import { AbortTurn, ChartLinks, EndSession } from '../parts/session-acts.tsx';
 import { Transcript, useTalk, type Talk } from '../parts/talk.tsx';
+import { useRequest } from '../parts/submit.tsx';
 import { testPage } from '../parts/use-tests.ts';
 import { Waiting } from '../parts/tool-calls.tsx';
 import { MomentText, Until } from '../parts/time.tsx';
@@ -19,7 +20,7 @@ import { Unread } from '../parts/missing.tsx';
 import { verifiedFact } from '../parts/verified.tsx';
 import { versionFact } from '../parts/version-fact.tsx';
 import type { ApiFailure } from '../api.ts';
-import { apiWorkspace, callChart, go, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
+import { apiWorkspace, go, inWorkspace, segments, turnChart, workspaceId } from '../route.ts';
 import type { Assistant, AssistantTest, ConsoleSession, Erasure, FeedMessage } from '../types.ts';
 
 export default function SessionPage() {
@@ -155,16 +156,7 @@ function Acts({
       <a class="button quiet" href={inWorkspace('live', 'session', id)}>
         Chart
       </a>
-      {turn !== null && (
-        <a class="button quiet" href={turnChart(turn, id)}>
-          Turn
-        </a>
-      )}
-      {call !== null && (
-        <a class="button quiet" href={callChart(call, id)}>
-          Call
-        </a>
-      )}
+      <ChartLinks session={id} turn={turn} call={call} />
       <Export id={id} path={path} />
       {turn !== null && may('sessions.end') && <AbortTurn session={id} turn={turn} done={done} />}
       {status === 'open' && may('sessions.end') && <EndSession session={id} done={done} />}
@@ -181,21 +173,14 @@ interface MakeTestOptions {
 
 /** Makes a test of the conversation, and opens it. */
 function MakeTest({ session: { id, assistant_id: assistant }, name }: MakeTestOptions) {
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { failure, busy, run } = useRequest();
   if (!may('assistants.write')) return null;
-  const make = async () => {
-    setBusy(true);
-    setFailure(null);
-    try {
+  const make = () =>
+    run(async () => {
       const body = { from_session: id, ...(name && { name }) };
       const test = await ask<AssistantTest>(`${apiWorkspace()}/assistants/${assistant}/tests`, { body });
       go(testPage(assistant, test.id));
-    } catch (error) {
-      setFailure(caught(error));
-      setBusy(false);
-    }
-  };
+    });
   return (
     <>
       <Failure failure={failure} advice={(problem) => (problem.status === 422 ? noTest : adviceOn(problem))} />

@@ -1,11 +1,12 @@
 /** One test of an assistant: its form, and how it did last. */
 import { useState } from 'preact/hooks';
-import { ask, type ApiFailure } from '../api.ts';
+import { ask } from '../api.ts';
 import { changeInLists, put, refresh, useList, useRead } from '../data.ts';
 import { may } from '../may.ts';
 import { useAskBeforeLeave } from '../parts/ask-before-leave.ts';
 import { ConfirmDialog } from '../parts/dialog.tsx';
-import { caught, Failure } from '../parts/failure.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { useRequest } from '../parts/submit.tsx';
 import { Facts, Head } from '../parts/head.tsx';
 import { NotPermitted, Unread } from '../parts/missing.tsx';
 import { emptyTest, testBodyOf, testDraftOf, type TestDraft } from '../parts/test-draft.ts';
@@ -108,16 +109,13 @@ function useTestDraft({ assistant, test, path }: Options) {
   const fields = assistant.visitor_fields;
   const saved = test === null ? emptyTest : testDraftOf(test, fields);
   const [edited, setEdited] = useState<TestDraft | null>(null);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { failure, busy, run } = useRequest();
   const draft = edited ?? saved;
   const dirty = edited !== null && JSON.stringify(edited) !== JSON.stringify(saved);
   useAskBeforeLeave(dirty);
   /** Resolves with the stored test; null if it was refused. */
-  const save = async (): Promise<AssistantTest | null> => {
-    setBusy(true);
-    setFailure(null);
-    try {
+  const save = (): Promise<AssistantTest | null> =>
+    run(async () => {
       const body = testBodyOf(draft, fields);
       const stored =
         test === null
@@ -129,13 +127,7 @@ function useTestDraft({ assistant, test, path }: Options) {
       setEdited((now) => (now === edited ? null : now));
       if (test === null) go(testPage(assistant.id, stored.id), { replace: true });
       return stored;
-    } catch (error) {
-      setFailure(caught(error));
-      return null;
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   return {
     ...{ draft, dirty, busy, failure, save },
     change: (changed: Partial<TestDraft>) => setEdited((now) => ({ ...(now ?? saved), ...changed })),
@@ -151,24 +143,20 @@ interface ActsOptions extends Options {
 
 function Acts({ assistant: { id }, test, path, save }: ActsOptions) {
   const [removing, setRemoving] = useState(false);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const run = async () => {
-    setFailure(null);
-    try {
+  const { failure, run } = useRequest();
+  const start = () =>
+    run(async () => {
       if (save !== null && (await save()) === null) return;
-      const { id: run } = await startRun(path, { version: 'draft', test_ids: [test.id] });
-      go(runPage(id, run));
-    } catch (error) {
-      setFailure(caught(error));
-    }
-  };
+      const { id: started } = await startRun(path, { version: 'draft', test_ids: [test.id] });
+      go(runPage(id, started));
+    });
   return (
     <>
       <Failure failure={failure} />
       <button type="button" class="quiet" onClick={() => setRemoving(true)}>
         Delete
       </button>
-      <button type="button" onClick={() => void run()}>
+      <button type="button" onClick={() => void start()}>
         {save === null ? 'Run on the draft' : 'Save and run'}
       </button>
       {removing && (

@@ -1,10 +1,10 @@
 /** The bar above an assistant's form: what people get, how the draft differs from it, and the way to publish. */
 import { useState } from 'preact/hooks';
-import type { ApiFailure } from '../api.ts';
 import { count } from '../format.ts';
 import { may } from '../may.ts';
 import type { Assistant } from '../types.ts';
-import { caught, Failure } from './failure.tsx';
+import { Failure } from './failure.tsx';
+import { useRequest } from './submit.tsx';
 import { PublishDialog } from './publish.tsx';
 import { draftComparison, failedWords, versionPage, versionsPage } from './release.ts';
 import type { DraftTests } from './test-state.ts';
@@ -84,21 +84,14 @@ const mayTest = ({ version, draft }: Assistant, found: DraftTests | null, dirty:
 
 /** Runs all tests on the draft. `save`: stores changes of the form first; null without such changes. */
 function useTesting(path: string, save: Options['save'] | null, again: () => void) {
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
-  const run = async () => {
-    setBusy(true);
-    setFailure(null);
-    try {
+  const { failure, busy, run } = useRequest();
+  const start = () =>
+    void run(async () => {
       // The form says why it was refused.
       if (save === null || (await save()) !== null) await startRun(path, { version: 'draft' });
       again();
-    } catch (error) {
-      setFailure(caught(error));
-    }
-    setBusy(false);
-  };
-  return { failure, busy, start: () => void run() };
+    });
+  return { failure, busy, start };
 }
 
 /** The tests of the draft in words, with the newest run of them. */

@@ -1,7 +1,7 @@
 /** Actions on a session, on every page that shows it: its turn is aborted, or it is ended. Each asks first. */
 import { useState } from 'preact/hooks';
 import { ask } from '../api.ts';
-import { apiWorkspace } from '../route.ts';
+import { apiWorkspace, callChart, turnChart } from '../route.ts';
 import type { Session } from '../types.ts';
 import { ConfirmDialog } from './dialog.tsx';
 
@@ -15,6 +15,28 @@ const post = async (path: string, done: Options['done']): Promise<void> => {
   await ask(path, { method: 'POST' });
   await done?.();
 };
+
+interface ChartOptions {
+  readonly session: string;
+  readonly turn: string | null | undefined;
+  readonly call: string | null;
+}
+
+/** Links to the charts of what a session has in flight. */
+export const ChartLinks = ({ session, turn, call }: ChartOptions) => (
+  <>
+    {turn && (
+      <a class="button quiet" href={turnChart(turn, session)}>
+        Turn
+      </a>
+    )}
+    {call !== null && (
+      <a class="button quiet" href={callChart(call, session)}>
+        Call
+      </a>
+    )}
+  </>
+);
 
 /** `turn`: null for the session's turn in flight. */
 export function AbortTurn({ session, turn, done }: Options & { turn: string | null }) {

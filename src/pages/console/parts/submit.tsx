@@ -11,22 +11,30 @@ interface Sending {
   readonly submit: (event: Event) => void;
 }
 
-export function useSubmit(run: () => Promise<unknown>): Sending {
+/** Runs a request, with its state for the page. `run` resolves with null if the request is refused. */
+export function useRequest() {
   const [failure, setFailure] = useState<ApiFailure | null>(null);
   const [busy, setBusy] = useState(false);
-  const send = async () => {
+  const run = async <Result,>(request: () => Promise<Result>): Promise<Result | null> => {
     setBusy(true);
     setFailure(null);
     try {
-      await run();
+      return await request();
     } catch (error) {
       setFailure(caught(error));
+      return null;
+    } finally {
+      setBusy(false);
     }
-    setBusy(false);
   };
+  return { failure, busy, run };
+}
+
+export function useSubmit(send: () => Promise<unknown>): Sending {
+  const { failure, busy, run } = useRequest();
   const submit = (event: Event) => {
     event.preventDefault();
-    if (!busy) void send();
+    if (!busy) void run(send);
   };
   return { failure, busy, submit };
 }

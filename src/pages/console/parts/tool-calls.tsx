@@ -4,9 +4,9 @@
  */
 import { useState } from 'preact/hooks';
 import { ask, request } from '../api.ts';
-import type { ApiFailure } from '../api.ts';
 import type { Session, ToolCall, ToolError } from '../types.ts';
-import { caught, Failure } from './failure.tsx';
+import { Failure } from './failure.tsx';
+import { useRequest } from './submit.tsx';
 import { State } from './head.tsx';
 import { errorWords } from './tool-draft.ts';
 
@@ -86,26 +86,21 @@ interface Options {
  */
 export function Waiting({ pending, path, mayAnswer, answered }: Options) {
   const [choices, setChoices] = useState<Readonly<Record<string, boolean>>>({});
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { failure, busy, run } = useRequest();
   if (pending.length === 0) return null;
   const choose = async (id: string, approved: boolean) => {
     const all = { ...choices, [id]: approved };
     setChoices(all);
     if (!pending.every(({ call_id: one }) => one in all)) return;
-    setBusy(true);
-    setFailure(null);
-    try {
+    const sent = await run(async () => {
       await answerCalls(
         path,
         pending.map(({ call_id: one }) => ({ call_id: one, approved: all[one]! })),
       );
       answered();
-    } catch (error) {
-      setFailure(caught(error));
-      setChoices({});
-    }
-    setBusy(false);
+      return true;
+    });
+    if (sent === null) setChoices({});
   };
   return (
     <div class="stack-wide waiting" role="group" aria-label="Waits for an answer">

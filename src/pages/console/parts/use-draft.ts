@@ -1,6 +1,6 @@
 /** The draft of an assistant's form, what is stored, and the way from one to the other. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { ask, type ApiFailure } from '../api.ts';
+import { ask } from '../api.ts';
 import { put } from '../data.ts';
 import { apiWorkspace, go, inWorkspace } from '../route.ts';
 import type { Assistant } from '../types.ts';
@@ -9,6 +9,7 @@ import { bodyOf, draftOf, emptyDraft, forget, keep, readKept, type AssistantDraf
 import { changedFields, isDirty, merged, type Edit, type Merge } from './draft-merge.ts';
 import { caught } from './failure.tsx';
 import { ifDraft, keepAssistant } from './release.ts';
+import { useRequest } from './submit.tsx';
 
 /** Changes of another person that came while the form had unsaved changes. */
 export type OthersChanges = Pick<Merge<AssistantDraft>, 'taken' | 'both'> & { readonly theirs: AssistantDraft };
@@ -27,8 +28,7 @@ export function useDraft(assistant: Assistant | null, path: string) {
     return { base: kept?.base ?? saved, draft: kept?.draft ?? saved };
   });
   const [others, setOthers] = useState<OthersChanges | null>(null);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { failure, busy, run } = useRequest();
   const { draft } = edit;
   const dirty = isDirty(edit);
   useLayoutEffect(() => {
@@ -49,10 +49,8 @@ export function useDraft(assistant: Assistant | null, path: string) {
   };
 
   /** Resolves with the stored assistant; null if it was refused, or if another person has changed it as well. */
-  const save = async (): Promise<Assistant | null> => {
-    setBusy(true);
-    setFailure(null);
-    try {
+  const save = (): Promise<Assistant | null> =>
+    run(async () => {
       if (assistant !== null) {
         const now = await patch(assistant, edit, path);
         if (now !== null) stored(now);
@@ -63,13 +61,7 @@ export function useDraft(assistant: Assistant | null, path: string) {
       stored(made);
       go(inWorkspace('assistants', made.id), { replace: true });
       return made;
-    } catch (error) {
-      setFailure(caught(error));
-      return null;
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   return {
     ...{ draft, dirty, busy, failure, others, save },
     change: (fields: Partial<AssistantDraft>) => setEdit((held) => ({ ...held, draft: { ...held.draft, ...fields } })),

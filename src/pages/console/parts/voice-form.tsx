@@ -1,10 +1,11 @@
 /** The form's part about the voice, with a sentence to hear it by. */
 import { useEffect, useState } from 'preact/hooks';
-import { request, type ApiFailure } from '../api.ts';
+import { request } from '../api.ts';
 import { useRead } from '../data.ts';
 import type { Assistant, Credential, List, Voice } from '../types.ts';
 import { bound, type FormOptions } from './assistant-draft.ts';
-import { caught, Failure } from './failure.tsx';
+import { Failure } from './failure.tsx';
+import { useRequest } from './submit.tsx';
 import { Check, Choice, Input } from './field.tsx';
 
 /** The stored assistant, and a function that saves unsaved changes first. */
@@ -101,22 +102,15 @@ function Which(options: Options) {
 function Hear({ path, dirty, save }: VoiceStand) {
   const [text, setText] = useState('We are open from nine to six. Is there anything else?');
   const [sound, setSound] = useState<string | null>(null);
-  const [failure, setFailure] = useState<ApiFailure | null>(null);
-  const [busy, setBusy] = useState(false);
+  const { failure, busy, run } = useRequest();
   useEffect(() => () => void (sound !== null && URL.revokeObjectURL(sound)), [sound]);
-  const hear = async () => {
-    setFailure(null);
+  const hear = () => {
     setSound(null);
-    setBusy(true);
-    try {
+    return run(async () => {
       if (dirty && (await save()) === null) return;
       const answer = await request(`${path}/speech`, { body: { text } });
       setSound(URL.createObjectURL(await answer.blob()));
-    } catch (error) {
-      setFailure(caught(error));
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   return (
     <div class="hear" role="group" aria-label="Play sample">
