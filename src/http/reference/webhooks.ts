@@ -1,5 +1,6 @@
 /** The reference's texts on webhooks (contract 17). */
 import { limits } from '../../base/limits.ts';
+import { webhookEvents } from '../../base/webhook-events.ts';
 import { listOf, type Area } from './entry.ts';
 import * as example from './examples.ts';
 
@@ -10,8 +11,8 @@ const { url, events } = example.webhook;
 export const webhooks: Area = {
   name: 'Console: webhooks',
   group: 'Console',
-  description: `Addresses of yours that receive the events of a workspace, ${limits.webhooksMax} at most: \`turn.completed\`, \`turn.failed\`, \`session.ended\`, \`session.expired\`. \
-An event is stored in the step that stores the end which it reports, and sent at least once, in no order: each attempt is a \`POST\` of the same bytes with the same \`webhook-id\`, signed as Standard Webhooks says. \
+  description: `Addresses of yours that receive the events of a workspace, ${limits.webhooksMax} at most: ${webhookEvents.map((name) => `\`${name}\``).join(', ')}. \
+An event is stored in the step that it reports, and sent at least once, in no order: each attempt is a \`POST\` of the same bytes with the same \`webhook-id\`, signed as Standard Webhooks says. \
 An answer of 2xx within ${limits.webhookAnswerMs / 1000} s is success. Otherwise it is sent again after 5 s, 5 min, 30 min, 2 h, 5 h and 10 h, or later where \`Retry-After\` says so.`,
   entries: {
     [`GET ${inWorkspace}/webhooks`]: {
