@@ -37,5 +37,5 @@ const faults: Readonly<Record<string, Fault>> = {
 for (const [what, { change, wrong }] of Object.entries(faults))
   t.test(`${what} is found [A1]`, async (t) => {
     const experiment = rolloutExperiment({ command: await changedProgram(t, change) });
-    await findsFault(t, experiment, wrong, timesMax);
+    await findsFault(t, experiment, wrong, { timesMax });
   });

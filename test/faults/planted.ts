@@ -3,17 +3,35 @@ import type { Test } from 'tap';
 import type { Experiment } from './experiment.ts';
 import { repeat } from './run.ts';
 
-/**
- * Repeats an experiment on a changed program, with the seeds from 1, until a violation is the one that the fault leads
- * to. `timesMax`: repetitions within which it must be found.
- */
-export async function findsFault(t: Test, experiment: Experiment, wrong: RegExp, timesMax: number): Promise<void> {
-  const found: string[] = [];
-  for (let seed = 1; seed <= timesMax && !found.some((one) => wrong.test(one)); seed++)
-    for (const trial of (await repeat(experiment, 'lmdb', { times: 1, seed, strict: false })).failed)
-      found.push(...trial.wrong);
-  t.ok(
-    found.some((one) => wrong.test(one)),
-    JSON.stringify(found),
-  );
+export interface Search {
+  /** Repetitions within which the fault must be found. */
+  readonly timesMax: number;
+  /** The seed of the first repetition: one that finds the fault, where 1 does not. */
+  readonly firstSeed?: number | undefined;
+}
+
+/** Repeats an experiment on a changed program until a violation is the one that the fault leads to. */
+export async function findsFault(
+  t: Test,
+  experiment: Experiment,
+  wrong: RegExp,
+  { timesMax, firstSeed = 1 }: Search,
+): Promise<void> {
+  const violations: string[] = [];
+  const enough = new AbortController();
+  let seed = firstSeed;
+  await repeat(experiment, 'lmdb', {
+    times: timesMax,
+    seed: firstSeed,
+    abreast: 1,
+    strict: false,
+    stop: enough.signal,
+    onTrial(trial) {
+      seed = trial.seed;
+      violations.push(...trial.wrong);
+      if (trial.wrong.some((one) => wrong.test(one))) enough.abort();
+    },
+  });
+  t.ok(enough.signal.aborted, JSON.stringify(violations));
+  t.comment(`found with seed ${seed}`);
 }

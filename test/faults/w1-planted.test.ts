@@ -40,5 +40,5 @@ const faults: Readonly<Record<string, Fault>> = {
 for (const [what, { change, wrong }] of Object.entries(faults))
   t.test(`${what} is found [W1]`, async (t) => {
     const experiment = eventExperiment({ command: await changedProgram(t, change), waitMs });
-    await findsFault(t, experiment, wrong, timesMax);
+    await findsFault(t, experiment, wrong, { timesMax });
   });
