@@ -13,7 +13,7 @@ export async function requests(
   { port }: RepeatWorld,
   times: number,
   make: (time: number) => Ask,
-  wanted: number | null = null,
+  wanted: Wanted = null,
   moves = true,
 ): Promise<Sent> {
   const statuses = new Statuses();
@@ -21,13 +21,15 @@ export async function requests(
   return sentOf(statuses, times, wanted);
 }
 
-/** The result of requests that were to be answered with a status, null for any from 200 to 399. */
-export function sentOf(statuses: Statuses, sent: number, wanted: number | null): Sent {
-  const seen =
-    wanted === null
-      ? statuses.answered((status) => status >= 200 && status < 400)
-      : statuses.answered((status) => status === wanted);
-  return { sent, came: String(statuses), missed: seen > 0 ? null : `no answer was ${wanted ?? '2xx or 3xx'}` };
+/** A status that shows what the row is there for, or several; null for any from 200 to 399. */
+type Wanted = number | readonly number[] | null;
+
+/** The result of requests that were to be answered with a status. */
+export function sentOf(statuses: Statuses, sent: number, wanted: Wanted): Sent {
+  const statusesWanted = wanted === null ? null : [wanted].flat();
+  const seen = statuses.answered((status) => statusesWanted?.includes(status) ?? (status >= 200 && status < 400));
+  const missed = seen > 0 ? null : `no answer was ${statusesWanted?.join(' or ') ?? '2xx or 3xx'}`;
+  return { sent, came: String(statuses), missed };
 }
 
 type Make = (world: RepeatWorld, time: number) => object;
@@ -308,7 +310,7 @@ export function requestOf(
 }
 
 /** The status of routes whose repetition is not answered as their method's is. */
-const wanted: Readonly<Record<string, number>> = {
+const wanted: Readonly<Record<string, Wanted>> = {
   'POST /console/api/sign-in': 429,
   'GET /console/api/oidc': 404,
   'DELETE /console/api/workspaces/{w}/sessions/{id}': 200,
@@ -323,6 +325,8 @@ const wanted: Readonly<Record<string, number>> = {
   'POST /sessions/{id}/ask': 404,
   'POST /p/{slug}/sessions/{id}/ask': 404,
   'POST /console/api/workspaces/{w}/sessions/{id}/release': 409,
+  // The first return ends the take.
+  'POST /console/api/workspaces/{w}/sessions/{id}/return': [200, 409],
   // The link does not take ratings.
   'PUT /p/{slug}/sessions/{id}/turns/{turn_id}/feedback': 404,
   'GET /link/{file}': 404,
@@ -334,8 +338,8 @@ const wanted: Readonly<Record<string, number>> = {
   'DELETE /console/api/workspaces/{w}/assistants/{id}/tests/{test_id}': 404,
   'GET /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
   'DELETE /console/api/workspaces/{w}/assistants/{id}/test-runs/{run_id}': 404,
-  // The assistant has no tests.
-  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': 422,
+  // The assistant may have tests that an earlier row made.
+  'POST /console/api/workspaces/{w}/assistants/{id}/test-runs': [202, 422],
   // The version is the current one, and nothing is rolled out.
   'POST /console/api/workspaces/{w}/assistants/{id}/rollout': 422,
   'POST /console/api/workspaces/{w}/assistants/{id}/rollout/promote': 404,
