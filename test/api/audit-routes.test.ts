@@ -87,7 +87,7 @@ const faults: Faults = {
     'key of a tool',
   ],
   'writes the token of a sign-in link': [
-    [/(const (token\d*) = this\.#secret\(\);[^]*?audit\d*\?\.\()id\d*\)/, '$1$2)'],
+    [/(const (token\d*) = newSecret\d*\(ids\d*\);[^]*?audit\d*\?\.\()id\d*\)/, '$1$2)'],
     'made',
   ],
 };
