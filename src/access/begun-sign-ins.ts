@@ -6,7 +6,7 @@
 import { cookiesOf, cookieText } from './cookies.ts';
 import type { SealedTexts } from './sealed-text.ts';
 import type { RequestHead } from '../base/edge.ts';
-import type { Ids } from '../base/ids.ts';
+import { randomToken, type Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 
 /** Sign-ins begun in one browser, each with a cookie of at most a kilobyte. */
@@ -50,9 +50,9 @@ export class BegunSignIns {
   /** Draws the values that bind the issuer's answer to this browser. */
   draw(head: RequestHead): { readonly state: string; readonly nonce: string; readonly verifier: string } {
     return {
-      state: `${this.#slot(head)}.${this.#random(16)}`,
-      nonce: this.#random(16),
-      verifier: this.#random(32),
+      state: `${this.#slot(head)}.${randomToken(this.#ids, 16)}`,
+      nonce: randomToken(this.#ids, 16),
+      verifier: randomToken(this.#ids, 32),
     };
   }
 
@@ -91,14 +91,10 @@ export class BegunSignIns {
       .map((name) => name.slice(this.#prefix.length))
       .filter((slot) => /^[\w-]{8}$/.test(slot));
     // Browsers send the oldest cookie first.
-    return slots.length < oidcSignInsBegunMax ? this.#random(6) : slots[0]!;
+    return slots.length < oidcSignInsBegunMax ? randomToken(this.#ids, 6) : slots[0]!;
   }
 
   #name(state: string): string {
     return `${this.#prefix}${state.slice(0, 8)}`;
-  }
-
-  #random(bytes: number): string {
-    return Buffer.from(this.#ids.bytes(bytes)).toString('base64url');
   }
 }

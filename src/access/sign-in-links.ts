@@ -3,7 +3,7 @@
  * once a minute.
  */
 import { secondsOf, type Clock } from '../base/clock.ts';
-import type { Ids } from '../base/ids.ts';
+import { randomToken, type Ids } from '../base/ids.ts';
 import { limits } from '../base/limits.ts';
 import { mayDo, ownerOfAll, reaches, type Grant } from '../base/roles.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
@@ -15,10 +15,8 @@ import { grantOfPerson, operatorPerson, type People } from './people.ts';
 /** Seconds between two removals of expired links. */
 export const signInLinkSweepSeconds = 60;
 
-const secretBytes = 32;
-
-/** A new secret of a link or a cookie. */
-export const newSecret = (ids: Ids): string => Buffer.from(ids.bytes(secretBytes)).toString('base64url');
+/** Random bytes in the secret of a link or a cookie. */
+export const signInSecretBytes = 32;
 
 const linkId = (token: string): string => Buffer.from(digestOf(token)).toString('base64url');
 
@@ -50,7 +48,7 @@ export class SignInLinks {
     const { store, clock, ids, operator } = this.#options;
     const now = secondsOf(clock.now());
     await this.#sweep(now);
-    const token = newSecret(ids);
+    const token = randomToken(ids, signInSecretBytes);
     const expiresAt = now + limits.signInLinkSeconds;
     const id = linkId(token);
     const link: SignInLink = {

@@ -5,20 +5,21 @@
  */
 import { hkdfSync } from 'node:crypto';
 import { secondsOf, type Clock, type Timer } from '../base/clock.ts';
-import type { Ids } from '../base/ids.ts';
+import { randomToken, type Ids } from '../base/ids.ts';
 import { digestOf, matchesDigest } from './keys.ts';
 import { limits } from '../base/limits.ts';
 import type { Log } from '../base/log.ts';
 import { ownerOfAll, type Grant } from '../base/roles.ts';
 import { OpenSignIns } from './open-sign-ins.ts';
 import { grantOfPerson, operatorPerson, People, type IdentifiedPerson } from './people.ts';
-import { newSecret, SignInLinks } from './sign-in-links.ts';
+import { SignInLinks, signInSecretBytes } from './sign-in-links.ts';
 import { installation, type AuditEntry, type PersonRecord, type SignIn, type SignInLink } from '../store/records.ts';
 import type { Store, Versioned } from '../store/store.ts';
 import { recordsOf } from '../store/parts/catalog.ts';
 
 /** Seconds by which the stored time of the last use may be late. */
 const signInSeenSeconds = 60;
+
 /** The Unix second at which a sign-in ends unless it is used again. */
 export const signInEnd = ({ lastSeenAt, signedInAt }: Pick<SignIn, 'lastSeenAt' | 'signedInAt'>): number =>
   Math.min(lastSeenAt + limits.signInIdleSeconds, signedInAt + limits.signInSecondsMax);
@@ -118,7 +119,7 @@ export class SignIns {
     audit?: SignInAudit,
   ): Promise<BegunSignIn> {
     const now = this.#now();
-    const secret = newSecret(this.#ids);
+    const secret = randomToken(this.#ids, signInSecretBytes);
     const id = this.#ids.make('sin');
     const signIn: SignIn = {
       id,

@@ -108,3 +108,7 @@ export function checksum(text: string): string {
   const digest = createHash('sha256').update(text).digest();
   return encode(digest.readUIntBE(0, 4), 6);
 }
+
+/** Random bytes as a text that may stand in a URL and a cookie (base64url). */
+export const randomToken = (ids: Pick<Ids, 'bytes'>, bytes: number): string =>
+  Buffer.from(ids.bytes(bytes)).toString('base64url');

@@ -87,7 +87,7 @@ const faults: Faults = {
     'key of a tool',
   ],
   'writes the token of a sign-in link': [
-    [/(const (token\d*) = newSecret\d*\(ids\d*\);[^]*?audit\d*\?\.\()id\d*\)/, '$1$2)'],
+    [/(const (token\d*) = randomToken\d*\(ids\d*, signInSecretBytes\d*\);[^]*?audit\d*\?\.\()id\d*\)/, '$1$2)'],
     'made',
   ],
 };
