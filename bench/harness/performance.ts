@@ -145,11 +145,13 @@ function summaryOf(told: readonly Section[], sections: readonly Section[]): stri
 const wordsOf = (told: readonly Section[]): string =>
   told
     .flatMap(({ standings }) => standings)
-    .map(({ goal, runs, most, met }) =>
-      goal.inWords === undefined
-        ? ''
-        : `- ${goal.inWords[0]}${runs === 1 ? '' : ' at most'} ${shown(most)} × ${goal.inWords[1]} (${runs === 1 ? 'one run; ' : ''}goal: ${shown(goal.most!)} ×, ${outcome(goal, met).toLowerCase()}).\n`,
-    )
+    .map(({ goal, runs, most, met }) => {
+      if (goal.inWords === undefined) return '';
+      const [before, after] = goal.inWords;
+      const [bound, source] = runs === 1 ? ['', 'one run; '] : [' at most', ''];
+      const verdict = outcome(goal, met).toLowerCase();
+      return `- ${before}${bound} ${shown(most)} × ${after} (${source}goal: ${shown(goal.most!)} ×, ${verdict}).\n`;
+    })
     .join('');
 
 /** Returns the text about the runs of each question, with the goals over these runs. */

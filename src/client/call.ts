@@ -98,7 +98,9 @@ export class Call {
       clock,
       WebSocket,
       onMessage: (message) => this.#take(message),
-      onAudio: (audio) => void (this.#hangingUp || this.#playback.play(audio)),
+      onAudio: (audio) => {
+        if (!this.#hangingUp) this.#playback.play(audio);
+      },
     });
     this.#settings = settings;
     this.#clock = clock;
